@@ -1,0 +1,164 @@
+//! The one table of flags.
+
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
+use sourcecheck::{ClaimPaths, DIAGNOSTICS, Error, InputFormat, Level, Lint, RECORD_BYTES, RECORD_BYTES_CEILING, Settings, exit};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  sourcecheck datasets/samples/sample.jsonl         each error, with the line it is about
+  sourcecheck --json datasets/samples/sample.jsonl  one JSON verdict a line
+  sourcecheck --out report datasets/samples         verdicts.jsonl, summary.csv, codes.csv, run.json
+  zcat answers.jsonl.gz | sourcecheck --json        standard input
+
+Exit status:
+  0 every record is valid, 1 some are invalid, 2 some are malformed; 64 and above: the run went
+  wrong (64 usage, 66 nothing was read, 73 no output, 74 reading or writing failed)";
+
+/// Checks whether the citations in model answers point at what they say they point at.
+#[derive(Debug, Parser)]
+#[command(name = "sourcecheck", version, about, before_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    check: CheckArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check records and report; what is done where no command is named
+    #[command(before_help = EXAMPLES)]
+    Check(CheckArgs),
+}
+
+impl Cli {
+    pub(crate) fn into_check(self) -> CheckArgs {
+        match self.command {
+            Some(Command::Check(check)) => check,
+            None => self.check,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Files, directories or `-` for standard input, which is also read where nothing is named.
+    /// A directory means the .json, .jsonl and .ndjson files directly in it, compressed or not
+    #[arg(value_name = "FILE|DIR|-")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// Print one JSON verdict a record, one a line, to standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write verdicts.jsonl, summary.csv, codes.csv, run.json and timing.json into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Name the run in the tables and in run.json
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub(crate) run: String,
+
+    /// Worker threads [default: one a core]
+    #[arg(short = 'j', long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Documents whose coverage counts, by path; `*` also matches `/`. Repeatable
+    /// [default: the documents that a record's claims name]
+    #[arg(long, value_name = "GLOB", action = ArgAction::Append)]
+    pub(crate) claim_path: Vec<String>,
+
+    /// Silence a lint. Repeatable
+    #[arg(long, value_name = "LINT", value_parser = lints())]
+    pub(crate) allow: Vec<String>,
+
+    /// Switch a lint on, or all of them; wins over --allow. Repeatable
+    #[arg(long, value_name = "LINT|all", value_parser = lints_or_all())]
+    pub(crate) warn: Vec<String>,
+
+    /// Make a lint an error of status invalid; wins over --allow and --warn. Repeatable
+    #[arg(long, value_name = "LINT", value_parser = lints())]
+    pub(crate) deny: Vec<String>,
+
+    /// How records are told apart: one a line, or one in all
+    /// [default: by the name, else by the first line that is not blank]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) input_format: Option<Format>,
+
+    /// The longest record in bytes; a longer one is record_too_large
+    #[arg(long, value_name = "N", default_value_t = RECORD_BYTES)]
+    pub(crate) max_record_bytes: usize,
+
+    /// Errors that a report for people shows in full
+    #[arg(long, value_name = "N", default_value_t = DIAGNOSTICS)]
+    pub(crate) max_diagnostics: usize,
+
+    /// Let a run that reads no record at all end with 0 instead of 66
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// The whole input is one record
+    Json,
+    /// One record a line
+    Jsonl,
+}
+
+fn lints() -> PossibleValuesParser {
+    PossibleValuesParser::new(Lint::ALL.iter().map(|lint| lint.name()))
+}
+
+fn lints_or_all() -> PossibleValuesParser {
+    PossibleValuesParser::new(Lint::ALL.iter().map(|lint| lint.name()).chain(["all"]))
+}
+
+impl CheckArgs {
+    /// The settings that these flags make.
+    pub(crate) fn settings(&self) -> Result<Settings, Error> {
+        if self.max_record_bytes == 0 || self.max_record_bytes > RECORD_BYTES_CEILING {
+            return Err(Error::setting(format!(
+                "--max-record-bytes {} is out of range; give a number from 1 to {RECORD_BYTES_CEILING}",
+                self.max_record_bytes
+            )));
+        }
+        let mut settings = Settings {
+            claim_paths: ClaimPaths::new(&self.claim_path)?,
+            max_record_bytes: self.max_record_bytes,
+            input_format: match self.input_format {
+                None => InputFormat::Auto,
+                Some(Format::Json) => InputFormat::Json,
+                Some(Format::Jsonl) => InputFormat::Jsonl,
+            },
+            ..Settings::default()
+        };
+        for (names, level) in [(&self.allow, Level::Allow), (&self.warn, Level::Warn), (&self.deny, Level::Deny)] {
+            for lint in names.iter().flat_map(|name| named(name)) {
+                settings.lints.set(lint, level);
+            }
+        }
+        Ok(settings)
+    }
+}
+
+/// The lints that a flag's value names.
+fn named(name: &str) -> Vec<Lint> {
+    if name == "all" { Lint::ALL.to_vec() } else { Lint::from_name(name).into_iter().collect() }
+}
+
+/// `sourcecheck` alone on a terminal waits for nobody: it says how it is used.
+pub(crate) fn short_help() -> u8 {
+    anstream::eprintln!("{}", Cli::command().render_help().ansi());
+    exit::USAGE
+}
+
+/// What clap has to say. Its own code for wrong usage, 2, would mean malformed data here.
+pub(crate) fn usage_error(error: &clap::Error) -> u8 {
+    // A closed pipe here is nobody's loss.
+    let _ = error.print();
+    if error.use_stderr() { exit::USAGE } else { exit::OK }
+}

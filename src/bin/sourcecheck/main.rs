@@ -1,0 +1,28 @@
+//! The command line: a table of contents.
+
+mod args;
+mod commands;
+mod progress;
+mod signals;
+mod terminal;
+
+use clap::Parser;
+use sourcecheck::exit;
+use std::panic;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // A panic is a defect: it must not look like a verdict on the data.
+    let code = panic::catch_unwind(run).unwrap_or(exit::DEFECT);
+    ExitCode::from(code)
+}
+
+fn run() -> u8 {
+    if terminal::is_idle() {
+        return args::short_help();
+    }
+    match args::Cli::try_parse() {
+        Ok(cli) => commands::check::run(&cli.into_check()),
+        Err(error) => args::usage_error(&error),
+    }
+}

@@ -1,0 +1,48 @@
+//! SIGINT and SIGTERM: the run is asked to end, and made to end if it cannot hear.
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use sourcecheck::{CancelToken, exit};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+/// A read that waits for a pipe cannot hear; after so long the process ends without it.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// The signal that came, as the exit code that it means; 0 for none.
+#[derive(Clone, Default)]
+pub(crate) struct Caught(Arc<AtomicU8>);
+
+impl Caught {
+    pub(crate) fn exit_code(&self) -> Option<u8> {
+        Some(self.0.load(Ordering::SeqCst)).filter(|code| *code != 0)
+    }
+}
+
+/// Listens from now on. `unfinished` is removed where the process must end at once.
+pub(crate) fn listen(cancel: CancelToken, unfinished: Option<PathBuf>, at_end: impl Fn() + Send + 'static) -> Caught {
+    let caught = Caught::default();
+    // Without a handler the signals do what they always do: end the process.
+    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) {
+        let caught = caught.clone();
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                let code = if signal == SIGTERM { exit::TERMINATED } else { exit::INTERRUPTED };
+                let is_second = caught.0.swap(code, Ordering::SeqCst) != 0;
+                cancel.cancel();
+                if !is_second {
+                    std::thread::sleep(PATIENCE);
+                }
+                at_end();
+                if let Some(path) = &unfinished {
+                    // It may never have been made.
+                    let _ = std::fs::remove_file(path);
+                }
+                std::process::exit(i32::from(code));
+            }
+        });
+    }
+    caught
+}

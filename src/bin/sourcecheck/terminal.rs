@@ -1,0 +1,41 @@
+//! What stands at the ends of the standard streams, and writing to them.
+
+use indicatif::ProgressBar;
+use sourcecheck::Safe;
+use std::io::{self, IsTerminal, Write};
+
+/// Whether the command was given nothing at all: no argument, and nobody pipes anything in.
+pub(crate) fn is_idle() -> bool {
+    std::env::args_os().len() <= 1 && io::stdin().is_terminal()
+}
+
+/// Prints a note for people to standard error. What it holds of the input is made safe.
+pub(crate) fn note(text: &str) {
+    // Nothing can be done about a standard error that cannot be written.
+    let _ = writeln!(io::stderr(), "sourcecheck: {}", Safe(text));
+}
+
+/// Standard output, which a progress bar on the same terminal makes way for.
+pub(crate) struct Output {
+    stdout: anstream::AutoStream<io::Stdout>,
+    bar: Option<ProgressBar>,
+}
+
+impl Output {
+    pub(crate) fn new(bar: Option<ProgressBar>) -> Self {
+        Self { stdout: anstream::AutoStream::auto(io::stdout()), bar: bar.filter(|_| io::stdout().is_terminal()) }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| self.stdout.write(bytes)),
+            None => self.stdout.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stdout.flush()
+    }
+}

@@ -1,0 +1,156 @@
+//! What people need to see of a text to understand a finding. Made only where an output asks for
+//! it, from the finding's own place, so that the rules know nothing of it.
+
+use crate::decode::json;
+use crate::diagnostic::{Code, Detail, Diagnostic, Evidence, Origin, Pointer, Rule, Segment};
+use crate::limits::{EVIDENCE_BYTES, EVIDENCE_MARKS};
+use crate::model::{Answer, Boundary, Record, Ref, Session};
+use crate::resolve::inline_markers;
+use crate::text::LineIndex;
+use std::ops::Range;
+
+/// Adds to each error what it needs to be shown. `record` is the readable record, if it is one.
+pub(crate) fn attach_evidence(raw: &[u8], record: Option<&Record<'_>>, errors: &mut [Diagnostic]) {
+    for error in errors {
+        let Rule::Code(code) = error.rule else { continue };
+        let evidence = match (record, error.offset) {
+            (Some(Record::Session(session)), _) => of_ref(session, code, &error.pointer),
+            (Some(Record::Answer(answer)), _) => of_answer(answer, error).or_else(|| of_value(raw, &error.pointer)),
+            (None, Some(_)) if error.detail == Detail::Utf16 || code == Code::RecordTooLarge => None,
+            (None, Some(offset)) => Some(of_bytes(raw, offset as usize..offset as usize + 1)),
+            (None, None) => of_value(raw, &error.pointer),
+        };
+        error.evidence = evidence.map(Box::new);
+    }
+}
+
+/// The line of a document that a ref's boundary should stand on.
+fn of_ref(session: &Session<'_>, code: Code, pointer: &Pointer) -> Option<Evidence> {
+    let (reference, side) = ref_at(session, pointer)?;
+    let document = &session.documents[session.paths.find(&session.documents, reference.path)?];
+    let boundary = if side == Some("end") { &reference.end } else { &reference.start };
+    let range = LineIndex::new(document.content).line(boundary.line.small()?)?;
+    let line = &document.content[range];
+    let marks = match code {
+        Code::StrAmbiguous => occurrences(line, boundary.str),
+        Code::BoundariesReversed => both_boundaries(line, &reference.start, &reference.end),
+        Code::StrNotFound | Code::StrEmpty => Vec::new(),
+        _ => return None,
+    };
+    let origin = Origin::Document(document.path.to_owned());
+    let number = u64::try_from(boundary.line.small()?).ok()?;
+    Some(window(origin, number, line, marks))
+}
+
+/// The ref that a pointer leads into, and the boundary, if it goes so far.
+fn ref_at<'s, 'r>(session: &'s Session<'r>, pointer: &Pointer) -> Option<(&'s Ref<'r>, Option<&'static str>)> {
+    let segments = match pointer.segments() {
+        [Segment::Name("session"), rest @ ..] => rest,
+        all => all,
+    };
+    let [Segment::Name("annotations"), Segment::Index(i), rest @ ..] = segments else { return None };
+    let annotation = session.annotations.get(*i as usize)?;
+    let (reference, rest) = match rest {
+        [Segment::Name("claim"), rest @ ..] => (&annotation.claim, rest),
+        [Segment::Name("sources"), Segment::Index(j), rest @ ..] => {
+            (&session.sources_of(annotation).get(*j as usize)?.reference, rest)
+        }
+        _ => return None,
+    };
+    match rest {
+        [Segment::Name(side), ..] => Some((reference, Some(side))),
+        _ => Some((reference, None)),
+    }
+}
+
+/// The first occurrences of `needle`, overlapping ones too.
+fn occurrences(line: &str, needle: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while found.len() < EVIDENCE_MARKS && !needle.is_empty() {
+        let Some(hit) = memchr::memmem::find(&line.as_bytes()[at..], needle.as_bytes()) else { break };
+        found.push(at + hit..at + hit + needle.len());
+        at += hit + 1;
+    }
+    found
+}
+
+fn both_boundaries(line: &str, start: &Boundary<'_>, end: &Boundary<'_>) -> Vec<Range<usize>> {
+    [start, end].into_iter().flat_map(|boundary| occurrences(line, boundary.str)).collect()
+}
+
+/// The line of an answer on which a marker stands.
+fn of_answer(answer: &Answer<'_>, error: &Diagnostic) -> Option<Evidence> {
+    if error.pointer.segments().last() != Some(&Segment::Name("answer")) {
+        return None;
+    }
+    let mut markers = inline_markers(answer.answer);
+    let marker = match &error.marker {
+        Some(name) => markers.find(|marker| marker.name == name),
+        None => markers.next(),
+    };
+    let mark = marker.map_or(0..0, |marker| marker.span.range());
+    let lines = LineIndex::new(answer.answer);
+    let number = lines.line_of(mark.start);
+    let range = lines.line(number as i64)?;
+    let line = &answer.answer[range.clone()];
+    let marks = if mark.is_empty() { Vec::new() } else { vec![mark.start - range.start..mark.end - range.start] };
+    Some(window(Origin::Answer, number as u64, line, marks))
+}
+
+/// The value that a pointer names, in the record's own JSON.
+fn of_value(raw: &[u8], pointer: &Pointer) -> Option<Evidence> {
+    json::locate(raw, pointer).map(|range| of_bytes(raw, range))
+}
+
+/// A place in the record's own bytes, which need not be UTF-8.
+fn of_bytes(raw: &[u8], place: Range<usize>) -> Evidence {
+    let at = place.start.min(raw.len());
+    let line_start = memchr::memrchr(b'\n', &raw[..at]).map_or(0, |lf| lf + 1);
+    let line_end = memchr::memchr(b'\n', &raw[at..]).map_or(raw.len(), |lf| at + lf);
+    let number = memchr::memchr_iter(b'\n', &raw[..line_start]).count() as u64 + 1;
+    let is_start = |at: &usize| raw[*at] & 0xc0 != 0x80;
+    let from = (at.saturating_sub(EVIDENCE_BYTES / 3).max(line_start)..at).find(is_start).unwrap_or(at);
+    let to = line_end.min(at + EVIDENCE_BYTES / 2);
+    let to = (at..to).rev().find(is_start).filter(|_| to < line_end).unwrap_or(to);
+    let before = String::from_utf8_lossy(&raw[from..at]).into_owned();
+    let marked = String::from_utf8_lossy(&raw[at..place.end.clamp(at, to)]).into_owned();
+    let marked = if marked.is_empty() { String::new() } else { marked };
+    let after = String::from_utf8_lossy(&raw[place.end.clamp(at, to)..to]).into_owned();
+    let mark = before.len()..before.len() + marked.len();
+    Evidence {
+        origin: Origin::Record,
+        line: number,
+        skipped: String::from_utf8_lossy(&raw[line_start..from]).chars().count() as u64,
+        window: before + &marked + &after,
+        marks: if mark.is_empty() { Vec::new() } else { vec![mark] },
+    }
+}
+
+/// At most [`EVIDENCE_BYTES`] of a line, from a little before the first mark.
+fn window(origin: Origin, number: u64, line: &str, marks: Vec<Range<usize>>) -> Evidence {
+    let first = marks.first().map_or(0, |mark| mark.start);
+    let last = marks.last().map_or(0, |mark| mark.end);
+    let from = if last <= EVIDENCE_BYTES { 0 } else { line.floor_char_boundary_compat(first.saturating_sub(40)) };
+    let to = line.floor_char_boundary_compat((from + EVIDENCE_BYTES).min(line.len()));
+    let inside = |mark: &Range<usize>| mark.start >= from && mark.start < to;
+    let shift = |mark: Range<usize>| mark.start - from..mark.end.min(to) - from;
+    Evidence {
+        origin,
+        line: number,
+        skipped: line[..from].chars().count() as u64,
+        window: line[from..to].to_owned(),
+        marks: marks.into_iter().filter(inside).map(shift).collect(),
+    }
+}
+
+/// `str::floor_char_boundary` is newer than the oldest compiler that this crate supports.
+trait FloorCharBoundary {
+    fn floor_char_boundary_compat(&self, at: usize) -> usize;
+}
+
+impl FloorCharBoundary for str {
+    fn floor_char_boundary_compat(&self, at: usize) -> usize {
+        (0..=at.min(self.len())).rev().find(|i| self.is_char_boundary(*i)).unwrap_or(0)
+    }
+}

@@ -1,0 +1,182 @@
+//! JSON to the spec's nouns: which kind a record is, its `id`, and every fault of its shape.
+
+mod answer;
+pub(crate) mod json;
+mod session;
+
+use crate::diagnostic::{At, Code, Detail, Diagnostic, Expected};
+use crate::model::{Annotation, ContextSource, Document, Record, SourceRef};
+use crate::verdict::{Id, Kind};
+use json::{Node, Number, Tree};
+use std::cell::OnceCell;
+
+/// Lists whose memory goes from record to record.
+#[derive(Default)]
+pub(crate) struct Lists<'r> {
+    pub(crate) documents: Vec<Document<'r>>,
+    pub(crate) annotations: Vec<Annotation<'r>>,
+    pub(crate) sources: Vec<SourceRef<'r>>,
+    pub(crate) citations: Vec<&'r str>,
+    pub(crate) context: Vec<ContextSource<'r>>,
+}
+
+/// What decoding says of a record beside the record itself.
+#[derive(Default)]
+pub(crate) struct Findings {
+    pub(crate) id: Option<Id>,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) errors: Vec<Diagnostic>,
+    /// Something turns on digits that this reader has lost: read the record with care.
+    pub(crate) unsure: bool,
+}
+
+impl Findings {
+    fn error(&mut self, code: Code, at: &At<'_>) {
+        self.errors.push(Diagnostic::new(code, at.pointer()));
+    }
+
+    fn wrong_type<'r>(&mut self, expected: Expected, found: impl Node<'r>, at: &At<'_>) {
+        let detail = Detail::Type { expected, found: found.json_type() };
+        self.errors.push(Diagnostic::new(Code::WrongType, at.pointer()).with(detail));
+    }
+}
+
+/// Decodes one record. `None` where it is malformed: then `findings` holds every error, in the
+/// order of sections 2 and 3 of the contract. An answer's `output` is read into `inner`.
+pub(crate) fn decode<'r, N: Node<'r>>(
+    root: N,
+    inner: &'r OnceCell<Tree<'r>>,
+    lists: Lists<'r>,
+    findings: &mut Findings,
+) -> Option<Record<'r>> {
+    let at = &At::ROOT;
+    let names = ["id", "documents", "annotations", "session", "context", "status", "answer", "citations", "output"];
+    let Some(fields) = fields(root, names) else {
+        findings.wrong_type(Expected::Object, root, at);
+        return None;
+    };
+    let [id, documents, annotations, session, context, status, answer, citations, output] = fields;
+    read_id(id, at, findings);
+    let is_session = !documents.is_absent() || !session.is_absent();
+    let record = match (is_session, !context.is_absent()) {
+        (true, true) => {
+            findings.error(Code::ConflictingFields, &at.name("context"));
+            None
+        }
+        (false, false) => {
+            findings.error(Code::UnknownRecord, at);
+            None
+        }
+        (true, false) => {
+            findings.kind = Some(Kind::Session);
+            let fields = session::SessionFields { documents, annotations, session };
+            Some(Record::Session(session::session(&fields, lists, findings)))
+        }
+        (false, true) => {
+            findings.kind = Some(Kind::Answer);
+            let fields = answer::AnswerFields { form: [status, answer, citations], output, context };
+            answer::answer(&fields, inner, lists, findings).map(Record::Answer)
+        }
+    };
+    record.filter(|_| findings.errors.is_empty())
+}
+
+/// `id` is echoed as given; of a type that is neither string nor number it is ignored.
+fn read_id<'r>(id: Field<impl Node<'r>>, at: &At<'_>, findings: &mut Findings) {
+    let node = match id {
+        Field::Absent => return,
+        Field::Twice => return findings.error(Code::DuplicateField, &at.name("id")),
+        Field::Once(node) => node,
+    };
+    findings.id = match (node.string(), node.number()) {
+        (Some(text), _) => Some(Id::Text(text.to_owned())),
+        // -0 reads as 0: only the careful reader knows which it was.
+        (_, Some(Number::Integer(0) | Number::Double(_))) => {
+            findings.unsure = true;
+            None
+        }
+        (_, Some(Number::Integer(number))) => Some(Id::Number(itoa::Buffer::new().format(number).to_owned())),
+        (_, Some(Number::Text(text))) => Some(Id::Number(text.to_owned())),
+        (None, None) => None,
+    };
+}
+
+/// A member that the checker reads.
+#[derive(Clone, Copy)]
+enum Field<N> {
+    Absent,
+    Once(N),
+    Twice,
+}
+
+impl<N> Field<N> {
+    fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+}
+
+/// The members of an object by name, in the order of `names`; `None` where `node` is no object.
+fn fields<'r, N: Node<'r>, const K: usize>(node: N, names: [&'static str; K]) -> Option<[Field<N>; K]> {
+    let mut found = [Field::Absent; K];
+    for (name, value) in node.members()? {
+        if let Some(i) = names.iter().position(|known| *known == name) {
+            found[i] = match found[i] {
+                Field::Absent => Field::Once(value),
+                _ => Field::Twice,
+            };
+        }
+    }
+    Some(found)
+}
+
+/// The value of a required member; its absence or repetition is an error.
+fn required<N>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<N>
+where
+    N: Copy,
+{
+    match field {
+        Field::Once(node) => Some(*node),
+        Field::Absent => {
+            findings.error(Code::MissingField, at);
+            None
+        }
+        Field::Twice => {
+            findings.error(Code::DuplicateField, at);
+            None
+        }
+    }
+}
+
+/// The value of a required string.
+fn required_string<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<&'r str> {
+    let node = required(field, at, findings)?;
+    let string = node.string();
+    if string.is_none() {
+        findings.wrong_type(Expected::String, node, at);
+    }
+    string
+}
+
+/// The elements of a required array.
+fn required_items<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<N::Items> {
+    let node = required(field, at, findings)?;
+    let items = node.items();
+    if items.is_none() {
+        findings.wrong_type(Expected::Array, node, at);
+    }
+    items
+}
+
+/// The members of an object by name; anything else is an error.
+fn required_fields<'r, N: Node<'r>, const K: usize>(
+    node: N,
+    names: [&'static str; K],
+    at: &At<'_>,
+    findings: &mut Findings,
+) -> Option<[Field<N>; K]> {
+    let found = fields(node, names);
+    if found.is_none() {
+        findings.wrong_type(Expected::Object, node, at);
+    }
+    found
+}

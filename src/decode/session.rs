@@ -1,0 +1,195 @@
+//! The shape of a session record (contract, section 2).
+
+use super::json::{Node, Number};
+use super::{Field, Findings, Lists, required, required_fields, required_items, required_string};
+use crate::diagnostic::{At, Code, Expected};
+use crate::model::{Annotation, Boundary, Document, LineNumber, Paths, Polarity, Ref, Session, SessionPlace, SourceRef};
+
+/// The members of a session record, as they were found at its top.
+pub(super) struct SessionFields<N> {
+    pub(super) documents: Field<N>,
+    pub(super) annotations: Field<N>,
+    pub(super) session: Field<N>,
+}
+
+/// Reads a session. What it returns is whole only where `findings` has no error.
+pub(super) fn session<'r, N: Node<'r>>(
+    fields: &SessionFields<N>,
+    lists: Lists<'r>,
+    findings: &mut Findings,
+) -> Session<'r> {
+    let Lists { documents, annotations, sources, .. } = lists;
+    let mut session =
+        Session { documents, annotations, sources, place: SessionPlace::default(), paths: Paths::default() };
+    let root = At::ROOT;
+    let inside = root.name("session");
+    let [inner_documents, inner_annotations] = match fields.session {
+        Field::Absent => [Field::Absent; 2],
+        Field::Twice => {
+            findings.error(Code::DuplicateField, &inside);
+            return session;
+        }
+        Field::Once(node) => match required_fields(node, ["documents", "annotations"], &inside, findings) {
+            Some(found) => found,
+            None => return session,
+        },
+    };
+    let missing_in = if fields.session.is_absent() { &root } else { &inside };
+    if let Some((list, parent)) = choose(fields.documents, inner_documents, &root, &inside, missing_in, "documents", findings) {
+        session.place.documents_in_session = std::ptr::eq(parent, &inside);
+        read_documents(&list, &parent.name("documents"), &mut session, findings);
+    }
+    if let Some((list, parent)) = choose(fields.annotations, inner_annotations, &root, &inside, &root, "annotations", findings) {
+        session.place.annotations_in_session = std::ptr::eq(parent, &inside);
+        read_annotations(&list, &parent.name("annotations"), &mut session, findings);
+    }
+    session
+}
+
+/// The one place where a list stands, and what holds it there. In both places: an error at the
+/// top-level one, and neither is looked at further.
+fn choose<'a, N>(
+    top: Field<N>,
+    inner: Field<N>,
+    root: &'a At<'a>,
+    inside: &'a At<'a>,
+    missing_in: &At<'_>,
+    name: &'static str,
+    findings: &mut Findings,
+) -> Option<(Field<N>, &'a At<'a>)> {
+    match (top.is_absent(), inner.is_absent()) {
+        (false, true) => Some((top, root)),
+        (true, false) => Some((inner, inside)),
+        (false, false) => {
+            findings.error(Code::ConflictingFields, &root.name(name));
+            None
+        }
+        (true, true) => {
+            findings.error(Code::MissingField, &missing_in.name(name));
+            None
+        }
+    }
+}
+
+fn read_documents<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, session: &mut Session<'r>, findings: &mut Findings) {
+    for (i, item) in required_items(list, at, findings).into_iter().flatten().enumerate() {
+        let at = at.index(i);
+        let Some([path, content]) = required_fields(item, ["path", "content"], &at, findings) else { continue };
+        let path = required_string(&path, &at.name("path"), findings);
+        if let Some(path) = path {
+            // The content follows below; a document without one is an error anyway.
+            session.documents.push(Document { path, content: "" });
+            if !session.paths.add_last(&session.documents) {
+                findings.error(Code::DuplicatePath, &at.name("path"));
+            }
+        }
+        let content = required_string(&content, &at.name("content"), findings);
+        if let (Some(_), Some(content), Some(document)) = (path, content, session.documents.last_mut()) {
+            document.content = content;
+        }
+    }
+}
+
+fn read_annotations<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, session: &mut Session<'r>, findings: &mut Findings) {
+    for (i, item) in required_items(list, at, findings).into_iter().flatten().enumerate() {
+        let at = at.index(i);
+        let Some([claim, sources]) = required_fields(item, ["claim", "sources"], &at, findings) else { continue };
+        let claim = read_claim(&claim, &at.name("claim"), findings);
+        let first = session.sources.len();
+        read_sources(&sources, &at.name("sources"), &mut session.sources, findings);
+        if let Some(claim) = claim {
+            session.annotations.push(Annotation { claim, sources: first..session.sources.len() });
+        }
+    }
+}
+
+fn read_claim<'r, N: Node<'r>>(claim: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<Ref<'r>> {
+    let node = required(claim, at, findings)?;
+    let [path, start, end] = required_fields(node, ["path", "start", "end"], at, findings)?;
+    read_ref(&path, &start, &end, at, findings)
+}
+
+fn read_sources<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, sources: &mut Vec<SourceRef<'r>>, findings: &mut Findings) {
+    let Some(items) = required_items(list, at, findings) else { return };
+    let mut none = true;
+    for (i, item) in items.enumerate() {
+        none = false;
+        sources.extend(read_source(item, &at.index(i), findings));
+    }
+    if none {
+        findings.error(Code::EmptySources, at);
+    }
+}
+
+fn read_source<'r, N: Node<'r>>(item: N, at: &At<'_>, findings: &mut Findings) -> Option<SourceRef<'r>> {
+    let names = ["path", "start", "end", "polarity", "confidence"];
+    let [path, start, end, polarity, confidence] = required_fields(item, names, at, findings)?;
+    let reference = read_ref(&path, &start, &end, at, findings);
+    let polarity = read_polarity(&polarity, &at.name("polarity"), findings);
+    let confidence = read_confidence(&confidence, &at.name("confidence"), findings);
+    Some(SourceRef { reference: reference?, polarity: polarity?, confidence: confidence? })
+}
+
+fn read_ref<'r, N: Node<'r>>(path: &Field<N>, start: &Field<N>, end: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<Ref<'r>> {
+    let path = required_string(path, &at.name("path"), findings);
+    let start = read_boundary(start, &at.name("start"), findings);
+    let end = read_boundary(end, &at.name("end"), findings);
+    Some(Ref { path: path?, start: start?, end: end? })
+}
+
+fn read_boundary<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<Boundary<'r>> {
+    let node = required(field, at, findings)?;
+    let [line, str] = required_fields(node, ["line", "str"], at, findings)?;
+    let line = read_line(&line, &at.name("line"), findings);
+    let str = required_string(&str, &at.name("str"), findings);
+    Some(Boundary { line: line?, str: str? })
+}
+
+/// Any JSON number whose exact value is whole.
+fn read_line<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<LineNumber<'r>> {
+    let node = required(field, at, findings)?;
+    let line = match node.number() {
+        Some(Number::Integer(line)) => return Some(LineNumber::Small(line)),
+        Some(Number::Double(_)) => {
+            findings.unsure = true;
+            return None;
+        }
+        Some(Number::Text(text)) => LineNumber::parse(text),
+        None => None,
+    };
+    if line.is_none() {
+        findings.wrong_type(Expected::WholeNumber, node, at);
+    }
+    line
+}
+
+fn read_polarity<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<Polarity> {
+    match required_string(field, at, findings)? {
+        "supports" => Some(Polarity::Supports),
+        "refutes" => Some(Polarity::Refutes),
+        _ => {
+            findings.error(Code::UnknownPolarity, at);
+            None
+        }
+    }
+}
+
+/// The nearest double of a JSON number, in [0, 1].
+fn read_confidence<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<f64> {
+    let node = required(field, at, findings)?;
+    let confidence = match node.number() {
+        Some(Number::Integer(whole)) => whole as f64,
+        Some(Number::Double(double)) => double,
+        // JSON numbers are a subset of what `parse` reads; beyond the range it gives an infinity.
+        Some(Number::Text(text)) => text.parse().unwrap_or(f64::NAN),
+        None => {
+            findings.wrong_type(Expected::Number, node, at);
+            return None;
+        }
+    };
+    if !(0.0..=1.0).contains(&confidence) {
+        findings.error(Code::ConfidenceOutOfRange, at);
+        return None;
+    }
+    Some(confidence)
+}

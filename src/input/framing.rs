@@ -1,0 +1,505 @@
+//! An input to batches of raw lines, numbered, with every limit enforced.
+
+use super::compression::{Decompressed, read_some};
+use super::sniff::{Sniffed, is_blank, sniff};
+use crate::limits::{READ_ALIGN, READ_BYTES};
+use crate::settings::InputFormat;
+use std::io::{self, Read};
+use std::ops::Range;
+
+/// Consecutive raw lines of one input: what one task works on.
+pub(crate) struct Batch {
+    /// Where the bytes lie.
+    buffer: Buffer,
+    content: Content,
+    /// The physical line of its first byte, from 1.
+    first_line: u64,
+    /// Lines in it, as the reader counted them.
+    pub(crate) lines: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Content {
+    /// Whole lines.
+    Lines(Range<usize>),
+    /// One record that is the rest of its input, with `blank` blank lines before it.
+    Value { range: Range<usize>, blank: u64 },
+    /// One line that is too long, or such a whole input with `blank` blank lines before it.
+    TooLarge { blank: u64 },
+    /// Lines of white space that were too long to keep.
+    Blank { lines: u64 },
+    /// An input in UTF-16.
+    Utf16,
+}
+
+/// One line of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Frame<'b> {
+    /// A line that should hold a record.
+    Record(&'b [u8]),
+    /// White space only.
+    Blank,
+    /// Longer than the limit.
+    TooLarge,
+    /// The beginning of an input in UTF-16.
+    Utf16,
+}
+
+impl Batch {
+    /// Calls `take` with each line's number and what it holds. `limit` is the longest record.
+    pub(crate) fn frames(&self, limit: usize, mut take: impl FnMut(u64, Frame<'_>)) {
+        let mut line = self.first_line;
+        match &self.content {
+            Content::Lines(range) => {
+                for raw in lines(&self.buffer.bytes[range.clone()]) {
+                    take(line, frame(raw, limit));
+                    line += 1;
+                }
+            }
+            Content::Value { range, blank } => {
+                (0..*blank).for_each(|i| take(line + i, Frame::Blank));
+                take(line + blank, Frame::Record(&self.buffer.bytes[range.clone()]));
+            }
+            Content::TooLarge { blank } => {
+                (0..*blank).for_each(|i| take(line + i, Frame::Blank));
+                take(line + blank, Frame::TooLarge);
+            }
+            Content::Blank { lines } => (0..*lines).for_each(|i| take(line + i, Frame::Blank)),
+            Content::Utf16 => take(line, Frame::Utf16),
+        }
+    }
+
+    /// The memory, to be used again.
+    pub(crate) fn into_buffer(self) -> Buffer {
+        self.buffer
+    }
+}
+
+fn frame(raw: &[u8], limit: usize) -> Frame<'_> {
+    if is_blank(raw) {
+        Frame::Blank
+    } else if raw.len() > limit {
+        Frame::TooLarge
+    } else {
+        Frame::Record(raw)
+    }
+}
+
+/// The lines of `bytes`, each without its LF; nothing after a last LF.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or(&[]);
+        Some(line)
+    })
+}
+
+/// Memory for a batch: what the last read left over stands right before an aligned place, at which
+/// the next read begins.
+#[derive(Default)]
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Buffer {
+    /// Starts with `carry` and room for one read after it.
+    fn begin(&mut self, carry: &[u8]) {
+        let head = carry.len().next_multiple_of(READ_ALIGN);
+        let needed = READ_ALIGN + head + READ_BYTES;
+        // Memory that one giant record has made grow goes back after it.
+        if self.bytes.len() > 4 * needed {
+            self.bytes = Vec::new();
+        }
+        if self.bytes.len() < needed {
+            self.bytes.resize(needed, 0);
+        }
+        let aligned = self.bytes.as_ptr().align_offset(READ_ALIGN);
+        let aligned = if aligned < READ_ALIGN { aligned } else { 0 };
+        self.end = aligned + head;
+        self.start = self.end - carry.len();
+        self.bytes[self.start..self.end].copy_from_slice(carry);
+    }
+
+    fn data(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// Reads until `more` bytes are added or the input ends; says whether it has ended.
+    fn read(&mut self, reader: &mut impl Read, more: usize) -> (bool, Option<io::Error>) {
+        let wanted = self.end + more;
+        if self.bytes.len() < wanted {
+            self.bytes.reserve_exact(wanted - self.bytes.len());
+            self.bytes.resize(wanted, 0);
+        }
+        while self.end < wanted {
+            match read_some(reader, &mut self.bytes[self.end..wanted]) {
+                Ok(0) => return (true, None),
+                Ok(read) => self.end += read,
+                Err(error) => return (true, Some(error)),
+            }
+        }
+        (false, None)
+    }
+}
+
+/// Where an input could not be read further.
+#[derive(Debug)]
+pub(crate) struct ReadFault {
+    /// The stored byte at which it happened.
+    pub(crate) offset: u64,
+    /// What the system or the decompressor said.
+    pub(crate) error: io::Error,
+}
+
+/// Cuts one input into batches.
+pub(crate) struct Framer {
+    reader: Decompressed,
+    format: InputFormat,
+    limit: usize,
+    carry: Vec<u8>,
+    line: u64,
+    started: bool,
+    ended: bool,
+    fault: Option<io::Error>,
+}
+
+impl Framer {
+    /// Starts an input. `format` is how its records are told apart, as far as that is known.
+    pub(crate) fn new(reader: Box<dyn Read + Send>, format: InputFormat, limit: usize) -> io::Result<Self> {
+        Ok(Self {
+            reader: Decompressed::new(reader)?,
+            format,
+            limit,
+            carry: Vec::new(),
+            line: 1,
+            started: false,
+            ended: false,
+            fault: None,
+        })
+    }
+
+    /// Stored bytes that were used so far.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.reader.stored_bytes()
+    }
+
+    /// The next batch; `None` at the end. A fault comes after every whole line before it.
+    pub(crate) fn next(&mut self, buffer: Buffer) -> Result<Option<Batch>, ReadFault> {
+        let mut buffer = buffer;
+        if !self.started {
+            self.started = true;
+            if let Some(content) = self.start(&mut buffer) {
+                return Ok(Some(self.batch(buffer, content, 1)));
+            }
+        }
+        if self.ended && self.carry.is_empty() {
+            return match self.fault.take() {
+                Some(error) => Err(ReadFault { offset: self.reader.stored_bytes(), error }),
+                None => Ok(None),
+            };
+        }
+        buffer.begin(&std::mem::take(&mut self.carry));
+        match self.format {
+            InputFormat::Json => self.next_value(buffer),
+            InputFormat::Jsonl | InputFormat::Auto => self.next_lines(buffer),
+        }
+    }
+
+    fn batch(&mut self, buffer: Buffer, content: Content, lines: u64) -> Batch {
+        let first_line = self.line;
+        self.line += lines;
+        Batch { buffer, content, first_line, lines }
+    }
+
+    /// Reads on, and remembers the end and the fault.
+    fn read(&mut self, buffer: &mut Buffer, more: usize) {
+        if !self.ended {
+            let (ended, fault) = buffer.read(&mut self.reader, more);
+            self.ended = ended;
+            self.fault = fault;
+        }
+    }
+
+    /// The beginning of an input: byte order marks, and how records are told apart.
+    fn start(&mut self, buffer: &mut Buffer) -> Option<Content> {
+        buffer.begin(&[]);
+        self.read(buffer, READ_BYTES);
+        if buffer.data().starts_with(&[0xff, 0xfe]) || buffer.data().starts_with(&[0xfe, 0xff]) {
+            (self.ended, self.fault) = (true, None);
+            return Some(Content::Utf16);
+        }
+        if buffer.data().starts_with(&[0xef, 0xbb, 0xbf]) {
+            buffer.start += 3;
+        }
+        if self.format == InputFormat::Auto {
+            self.format = self.sniff(buffer);
+        }
+        self.carry = buffer.data().to_vec();
+        None
+    }
+
+    fn sniff(&mut self, buffer: &mut Buffer) -> InputFormat {
+        loop {
+            // A cut input is no longer than it is; a head beyond the limit need not grow.
+            let whole = self.ended || buffer.data().len() > self.limit;
+            match sniff(buffer.data(), whole) {
+                Sniffed::Lines => return InputFormat::Jsonl,
+                Sniffed::Value => return InputFormat::Json,
+                Sniffed::Unknown => self.read(buffer, buffer.data().len().max(READ_BYTES)),
+            }
+        }
+    }
+
+    /// Whole lines: up to the last LF, or to the end of the input.
+    fn next_lines(&mut self, mut buffer: Buffer) -> Result<Option<Batch>, ReadFault> {
+        let mut more = READ_BYTES;
+        loop {
+            self.read(&mut buffer, more);
+            let data = buffer.data();
+            let end = match memchr::memrchr(b'\n', data) {
+                _ if self.ended && self.fault.is_none() => data.len(),
+                Some(last) => last + 1,
+                None if self.ended => 0, // the only line was cut: it has no verdict
+                None if data.len() > self.limit => return self.skip_line(buffer),
+                None => {
+                    more = data.len();
+                    continue;
+                }
+            };
+            if !self.ended {
+                self.carry.extend_from_slice(&data[end..]);
+            }
+            if end == 0 {
+                return self.next(buffer);
+            }
+            let complete = memchr::memchr_iter(b'\n', &data[..end]).count() as u64;
+            let lines = complete + u64::from(data[end - 1] != b'\n');
+            let range = buffer.start..buffer.start + end;
+            return Ok(Some(self.batch(buffer, Content::Lines(range), lines)));
+        }
+    }
+
+    /// A line beyond the limit: passes over it in constant memory.
+    fn skip_line(&mut self, mut buffer: Buffer) -> Result<Option<Batch>, ReadFault> {
+        let mut blank = is_blank(buffer.data());
+        loop {
+            buffer.begin(&[]);
+            self.read(&mut buffer, READ_BYTES);
+            let data = buffer.data();
+            let end = memchr::memchr(b'\n', data);
+            blank &= is_blank(&data[..end.unwrap_or(data.len())]);
+            if let Some(end) = end {
+                self.carry.extend_from_slice(&data[end + 1..]);
+            } else if !self.ended {
+                continue;
+            } else if self.fault.is_some() {
+                return self.next(buffer); // the line was cut
+            }
+            let content = if blank { Content::Blank { lines: 1 } } else { Content::TooLarge { blank: 0 } };
+            return Ok(Some(self.batch(buffer, content, 1)));
+        }
+    }
+
+    /// The whole input as one record.
+    fn next_value(&mut self, mut buffer: Buffer) -> Result<Option<Batch>, ReadFault> {
+        while !self.ended && buffer.data().len() <= self.limit {
+            let more = buffer.data().len().max(READ_BYTES);
+            self.read(&mut buffer, more);
+        }
+        if buffer.data().len() > self.limit {
+            return self.skip_value(buffer);
+        }
+        if self.fault.is_some() {
+            return self.next(buffer); // the record was cut
+        }
+        let data = buffer.data();
+        let Some(first) = data.iter().position(|byte| !is_blank(std::slice::from_ref(byte))) else {
+            let lines = lines(data).count() as u64;
+            let range = buffer.start..buffer.end;
+            return Ok((lines > 0).then(|| self.batch(buffer, Content::Lines(range), lines)));
+        };
+        let blank = memchr::memchr_iter(b'\n', &data[..first]).count() as u64;
+        let line_start = memchr::memrchr(b'\n', &data[..first]).map_or(0, |lf| lf + 1);
+        let range = buffer.start + line_start..buffer.end;
+        Ok(Some(self.batch(buffer, Content::Value { range, blank }, blank + 1)))
+    }
+
+    /// A whole input beyond the limit: passes over it in constant memory.
+    fn skip_value(&mut self, mut buffer: Buffer) -> Result<Option<Batch>, ReadFault> {
+        let (mut blank, mut found, mut last) = (0, false, b'\n');
+        loop {
+            let data = buffer.data();
+            last = data.last().copied().unwrap_or(last);
+            let first = data.iter().position(|byte| !is_blank(std::slice::from_ref(byte)));
+            if !found {
+                blank += memchr::memchr_iter(b'\n', &data[..first.unwrap_or(data.len())]).count() as u64;
+                found = first.is_some();
+            }
+            if self.ended {
+                break;
+            }
+            buffer.begin(&[]);
+            self.read(&mut buffer, READ_BYTES);
+        }
+        if self.fault.is_some() {
+            return self.next(buffer);
+        }
+        if !found {
+            let lines = blank + u64::from(last != b'\n');
+            return Ok(Some(self.batch(buffer, Content::Blank { lines }, lines)));
+        }
+        Ok(Some(self.batch(buffer, Content::TooLarge { blank }, blank + 1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    /// A reader that gives a few bytes at a time.
+    struct Dribble(Vec<u8>, usize);
+
+    impl Read for Dribble {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let size = self.1.min(into.len()).min(self.0.len());
+            into[..size].copy_from_slice(&self.0[..size]);
+            self.0.drain(..size);
+            Ok(size)
+        }
+    }
+
+    /// What the framer says of an input, a line each, and the fault at its end.
+    fn read_all(bytes: &[u8], format: InputFormat, limit: usize, piece: usize) -> (Vec<String>, Option<u64>) {
+        let mut framer = Framer::new(Box::new(Dribble(bytes.to_vec(), piece)), format, limit).unwrap();
+        let (mut found, mut lines, mut buffer) = (Vec::new(), 0, Buffer::default());
+        loop {
+            match framer.next(buffer) {
+                Ok(Some(batch)) => {
+                    lines += batch.lines;
+                    batch.frames(limit, |line, frame| {
+                        found.push(match frame {
+                            Frame::Record(raw) => format!("{line}:{}", String::from_utf8_lossy(raw)),
+                            other => format!("{line}:{other:?}"),
+                        });
+                    });
+                    buffer = batch.into_buffer();
+                }
+                Ok(None) => {
+                    assert_eq!(lines, found.len() as u64);
+                    return (found, None);
+                }
+                Err(fault) => return (found, Some(fault.offset)),
+            }
+        }
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn blank_lines_are_counted_and_the_last_needs_no_lf() {
+        let text = b"\xef\xbb\xbf{\"a\":1}\r\n\n \t\r\n{\"b\":2}";
+        let expected = ["1:{\"a\":1}\r", "2:Blank", "3:Blank", "4:{\"b\":2}"];
+        for piece in [1, 3, 1 << 20] {
+            assert_eq!(read_all(text, InputFormat::Auto, 100, piece).0, expected);
+        }
+    }
+
+    #[test]
+    fn a_value_over_lines_is_one_record_on_its_first_line() {
+        let (found, _) = read_all(b"\n\n  {\n\"a\": 1\n}\n\n", InputFormat::Auto, 100, 2);
+        assert_eq!(found, ["1:Blank", "2:Blank", "3:  {\n\"a\": 1\n}\n\n"]);
+    }
+
+    #[test]
+    fn long_lines_are_passed_over() {
+        let long = "x".repeat(3 * READ_BYTES);
+        let blank = " ".repeat(2 * READ_BYTES);
+        let text = format!("a\n{long}\nb\n{blank}\nabcdef\n{long}");
+        let expected = ["1:a", "2:TooLarge", "3:b", "4:Blank", "5:TooLarge", "6:TooLarge"];
+        assert_eq!(read_all(text.as_bytes(), InputFormat::Jsonl, 5, 1 << 16).0, expected);
+        let value = format!("\n{{\n{long}}}");
+        assert_eq!(read_all(value.as_bytes(), InputFormat::Json, 50, 1 << 16).0, ["1:Blank", "2:TooLarge"]);
+        assert_eq!(read_all(blank.as_bytes(), InputFormat::Json, 50, 1 << 16).0, ["1:Blank"]);
+    }
+
+    #[test]
+    fn a_line_longer_than_a_read_stays_whole() {
+        let long = "y".repeat(5 * READ_BYTES + 17);
+        let text = format!("a\n{long}\nb");
+        let expected = ["1:a".to_owned(), format!("2:{long}"), "3:b".to_owned()];
+        assert_eq!(read_all(text.as_bytes(), InputFormat::Jsonl, 1 << 30, 1 << 17).0, expected);
+    }
+
+    #[test]
+    fn utf_16_is_named_once() {
+        assert_eq!(read_all(b"\xff\xfe{\0}\0\n\0", InputFormat::Jsonl, 100, 1).0, ["1:Utf16"]);
+        assert_eq!(read_all(b"\xfe\xff\0{\0}", InputFormat::Auto, 100, 64).0, ["1:Utf16"]);
+        assert_eq!(read_all(&gzip(b"\xff\xfe{\0"), InputFormat::Auto, 100, 64).0, ["1:Utf16"]);
+    }
+
+    #[test]
+    fn every_member_and_frame_is_read() {
+        let members = [gzip(b"a\nb"), gzip(b""), gzip(b"c\nd\n")].concat();
+        let expected = ["1:a", "2:bc", "3:d"];
+        assert_eq!(read_all(&members, InputFormat::Jsonl, 100, 7).0, expected);
+        let padded = [members.clone(), vec![0; 1000]].concat();
+        assert_eq!(read_all(&padded, InputFormat::Jsonl, 100, 7), (expected.map(String::from).to_vec(), None));
+        let frames = [zstd::encode_all(&b"a\nb"[..], 0).unwrap(), zstd::encode_all(&b"c\nd\n"[..], 0).unwrap()].concat();
+        assert_eq!(read_all(&frames, InputFormat::Jsonl, 100, 5), (expected.map(String::from).to_vec(), None));
+    }
+
+    #[test]
+    fn a_fault_comes_after_every_whole_line() {
+        let text: Vec<u8> = (0..200_000).flat_map(|i| format!("{i}\n").into_bytes()).collect();
+        let whole = gzip(&text);
+        let (found, fault) = read_all(&whole[..whole.len() / 2], InputFormat::Jsonl, 100, 4096);
+        assert_eq!(fault, Some(whole.len() as u64 / 2));
+        assert!(found.len() > 50_000, "{}", found.len());
+        assert!(found.iter().enumerate().all(|(i, line)| *line == format!("{}:{i}", i + 1)));
+
+        let mut wrong_crc = gzip(b"a\nb\nc");
+        let crc = wrong_crc.len() - 8;
+        wrong_crc[crc] ^= 1;
+        let (found, fault) = read_all(&wrong_crc, InputFormat::Jsonl, 100, 4096);
+        assert_eq!((found, fault.is_some()), (vec!["1:a".to_owned(), "2:b".to_owned()], true));
+
+        let garbage = [gzip(b"a\n"), b"garbage".to_vec()].concat();
+        let (found, fault) = read_all(&garbage, InputFormat::Jsonl, 100, 4096);
+        assert_eq!((found, fault), (vec!["1:a".to_owned()], Some(garbage.len() as u64 - 7)));
+
+        let frame = zstd::encode_all(&text[..], 0).unwrap();
+        let (found, fault) = read_all(&frame[..frame.len() - 5], InputFormat::Jsonl, 100, 4096);
+        assert!(fault.is_some() && !found.is_empty());
+    }
+
+    proptest! {
+        /// The naive twin: split the whole input at LF.
+        #[test]
+        fn lines_agree_with_their_naive_twin(text in "[ab \\n\\r]{0,60}", piece in 1usize..9, limit in 1usize..6) {
+            let mut naive: Vec<&str> = text.split('\n').collect();
+            if naive.last() == Some(&"") { naive.pop(); }
+            let naive: Vec<String> = naive.iter().enumerate().map(|(i, line)| {
+                let line_number = i + 1;
+                if is_blank(line.as_bytes()) { format!("{line_number}:Blank") }
+                else if line.len() > limit { format!("{line_number}:TooLarge") }
+                else { format!("{line_number}:{line}") }
+            }).collect();
+            prop_assert_eq!(read_all(text.as_bytes(), InputFormat::Jsonl, limit, piece).0, naive);
+        }
+    }
+}

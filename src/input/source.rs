@@ -1,0 +1,89 @@
+//! What a run reads: a label and a reader each.
+
+use crate::settings::InputFormat;
+use crate::storage::Storage;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+type Open = Box<dyn FnOnce() -> io::Result<Box<dyn Read + Send>> + Send>;
+
+/// One input of a run: a label for verdicts and messages, and a reader that is opened when its turn
+/// comes.
+pub struct Input {
+    label: String,
+    open: Open,
+    stored_bytes: u64,
+    seen_as: InputFormat,
+}
+
+impl Input {
+    /// An input from any reader. How its records are told apart follows from what it holds.
+    pub fn from_reader(label: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
+        Self {
+            label: label.into(),
+            open: Box::new(move || Ok(Box::new(reader))),
+            stored_bytes: 0,
+            seen_as: InputFormat::Auto,
+        }
+    }
+
+    /// A file. Names that end in `.jsonl` or `.ndjson`, before `.gz` or `.zst`, hold one record a
+    /// line.
+    pub fn from_path(storage: Arc<dyn Storage>, path: &Path) -> Self {
+        let stored_bytes = storage.stat(path).map_or(0, |stat| stat.bytes);
+        let label = path.to_string_lossy().into_owned();
+        let seen_as = if base_ends_in(&label, &[".jsonl", ".ndjson"]) { InputFormat::Jsonl } else { InputFormat::Auto };
+        let path = path.to_owned();
+        Self { label, open: Box::new(move || storage.open(&path)), stored_bytes, seen_as }
+    }
+
+    /// The name that verdicts and messages give.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The size as stored, in bytes; 0 where it is not known.
+    pub fn stored_bytes(&self) -> u64 {
+        self.stored_bytes
+    }
+
+    /// What the name says about how records are told apart.
+    pub(crate) fn seen_as(&self) -> InputFormat {
+        self.seen_as
+    }
+
+    pub(crate) fn open(self) -> io::Result<Box<dyn Read + Send>> {
+        (self.open)()
+    }
+}
+
+/// The inputs that a path stands for: itself, or, for a directory, the `.json`, `.jsonl` and
+/// `.ndjson` files directly in it and their `.gz` and `.zst` forms, in the order of their paths'
+/// bytes. Names that start with a dot are skipped.
+///
+/// # Errors
+/// A directory that cannot be listed. A path that cannot be opened is found out later, when its turn
+/// comes.
+pub fn expand(storage: &Arc<dyn Storage>, path: &Path) -> io::Result<Vec<Input>> {
+    if !storage.stat(path).is_ok_and(|stat| stat.is_dir) {
+        return Ok(vec![Input::from_path(Arc::clone(storage), path)]);
+    }
+    let mut paths: Vec<PathBuf> = storage.list(path)?;
+    paths.retain(|path| is_corpus_file(path) && !storage.stat(path).is_ok_and(|stat| stat.is_dir));
+    paths.sort_by(|a, b| a.as_os_str().as_encoded_bytes().cmp(b.as_os_str().as_encoded_bytes()));
+    Ok(paths.iter().map(|path| Input::from_path(Arc::clone(storage), path)).collect())
+}
+
+fn is_corpus_file(path: &Path) -> bool {
+    let Some(name) = path.file_name() else { return false };
+    let name = name.to_string_lossy();
+    !name.starts_with('.') && base_ends_in(&name, &[".json", ".jsonl", ".ndjson"])
+}
+
+/// Whether a name, without the ending of a compression, has one of the endings.
+fn base_ends_in(name: &str, endings: &[&str]) -> bool {
+    let name = name.to_ascii_lowercase();
+    let base = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+    endings.iter().any(|ending| base.ends_with(ending))
+}

@@ -1,0 +1,75 @@
+//! Checks whether the citations in model answers point at what they say they point at.
+//!
+//! A record is a *session* (documents, and annotations whose refs are `path + line + boundary
+//! string`) or an *answer* (text with `[S1]` markers, the declared list, the retrieved context).
+//!
+//! # What to use when
+//!
+//! - One ref in one document: [`resolve_ref`].
+//! - One record from its bytes: [`Checker`].
+//! - A corpus, on all cores, in bounded memory: [`check_corpus`].
+//!
+//! ```
+//! use sourcecheck::{Checker, Code, Settings};
+//!
+//! let record = br#"{
+//!   "documents": [{"path": "a", "content": "the cat and the hat"}],
+//!   "annotations": [{
+//!     "claim": {"path": "a", "start": {"line": 1, "str": "the"}, "end": {"line": 1, "str": "cat"}},
+//!     "sources": [{"path": "a", "start": {"line": 1, "str": "hat"}, "end": {"line": 1, "str": "hat"},
+//!                  "polarity": "supports", "confidence": 0.9}]
+//!   }]
+//! }"#;
+//! let verdict = Checker::new(Settings::default()).check(record);
+//! assert!(verdict.has(Code::StrAmbiguous));
+//! assert_eq!(verdict.errors[0].pointer.to_string(), "/annotations/0/claim/start/str");
+//! ```
+//!
+//! Findings about the data are values ([`Diagnostic`]); an [`Error`] means that a run failed. No
+//! input makes the library panic, exit, read a clock or look at the environment.
+
+// The order is the order of the house: a module uses only modules above it (see tests/walls.rs).
+mod error;
+mod limits;
+mod storage;
+mod text;
+mod model;
+mod diagnostic;
+mod verdict;
+mod settings;
+mod input;
+mod decode;
+mod resolve;
+mod check;
+mod summary;
+mod output;
+mod run;
+mod checker;
+mod pipeline;
+pub mod exit;
+
+pub use checker::{Checker, Unreadable};
+pub use diagnostic::{
+    Code, Detail, Diagnostic, Evidence, Expected, JsonType, Lint, Origin, Pointer, Rule, Segment, Severity, SyntaxFault,
+};
+pub use error::{Error, ErrorKind};
+pub use input::{Input, expand};
+pub use limits::{DIAGNOSTICS, RECORD_BYTES, RECORD_BYTES_CEILING};
+pub use model::{
+    Annotation, Answer, AnswerStatus, Boundary, ContextSource, Document, LineNumber, Marker, Polarity, Record, Ref,
+    Session, SessionPlace, SourceRef,
+};
+#[cfg(feature = "cli")]
+pub use output::{Colours, TextReport, write_text_summary};
+pub use output::{
+    CheckedBatch, JsonLines, RUN_SCHEMA, RunFile, Safe, Sink, TimingFile, Wants, csv_cell, message, write_codes,
+    write_summary, write_verdict, write_verdict_to_string,
+};
+pub use pipeline::{CancelToken, InputProblem, Outcome, Progress, RunOptions, Trouble, check_corpus};
+pub use resolve::{BoundaryFault, OrderFault, RefFaults, inline_markers, resolve_ref};
+pub use run::RunFolder;
+pub use settings::{ClaimPaths, InputFormat, Level, LintLevels, Settings};
+pub use storage::{Disk, OutputFile, Stat, Storage};
+pub use summary::{CodeTally, Histogram, InputTally, Metric, MetricSums, Place, Tally};
+pub use text::{LineIndex, Occurrence, Sentences, Span, UNICODE_VERSION, Units, find_once};
+pub use verdict::{AnswerFacts, BANDS, Facts, Id, Kind, RecordVerdict, SessionFacts, Share, Status};

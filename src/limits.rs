@@ -1,0 +1,44 @@
+//! Every number that bounds something, with its reason.
+
+/// Bytes that one read asks for, and so the usual size of a batch. Between 256 KiB and 2 MiB makes
+/// no difference; more falls out of the second-level cache.
+pub const READ_BYTES: usize = 512 * 1024;
+
+/// Reads go to addresses that are multiples of this: the kernel copies to an odd address at a third
+/// of the speed on some processors.
+pub const READ_ALIGN: usize = 4096;
+
+/// Levels of nesting a record may have; its own object is level 1 (contract, "JSON profile").
+pub const DEPTH: usize = 128;
+
+/// The default of `--max-record-bytes`: 256 MiB.
+pub const RECORD_BYTES: usize = 256 * 1024 * 1024;
+
+/// The largest `--max-record-bytes`: offsets within a record are kept in 32 bits, and the JSON
+/// parser takes no more.
+pub const RECORD_BYTES_CEILING: usize = u32::MAX as usize - 1024;
+
+/// Bytes of a document's line that a finding may carry for people to see.
+pub const EVIDENCE_BYTES: usize = 240;
+
+/// Occurrences of one boundary string that a finding lists; people read no more.
+pub const EVIDENCE_MARKS: usize = 16;
+
+/// Lines up to this length are searched without setting up a searcher.
+pub const SHORT_LINE_BYTES: usize = 4096;
+
+/// Up to so many documents a path is looked up by comparing with each; beyond, by hashing.
+pub const LINEAR_PATHS: usize = 16;
+
+/// The default of `--max-diagnostics`: findings that a report for people shows in full.
+pub const DIAGNOSTICS: usize = 20;
+
+/// Finished batches that may wait for an earlier one, per thread: bounds the memory of a run in
+/// which one record takes long.
+pub const WAITING_BATCHES: u64 = 4;
+
+/// Buffers that have grown beyond this for one giant record are given back after it.
+pub const BUFFER_KEEP_BYTES: usize = 8 * 1024 * 1024;
+
+/// Bins of the histogram of coverage per record.
+pub const HISTOGRAM_BINS: usize = 20;

@@ -1,0 +1,19 @@
+//! One file a format: verdicts as JSON lines, tables as CSV, the run as JSON, reports for people.
+
+mod json;
+mod run_json;
+mod sanitize;
+mod sink;
+mod tables;
+#[cfg(feature = "cli")]
+mod text;
+mod words;
+
+pub use json::{write_verdict, write_verdict_to_string};
+pub use run_json::{RUN_SCHEMA, RunFile, TimingFile};
+pub use sanitize::{Safe, csv_cell};
+pub use sink::{CheckedBatch, JsonLines, Sink, Wants};
+pub use tables::{write_codes, write_summary};
+#[cfg(feature = "cli")]
+pub use text::{Colours, TextReport, write_text_summary};
+pub use words::message;

@@ -1,0 +1,452 @@
+//! A corpus through input → checker → summary → output. The only place that knows threads.
+//!
+//! Each worker takes its next batch under a lock, checks it alone, and hands it on; whoever has the
+//! next batch in line gives it to the listener. So the order of the output is that of the input,
+//! whatever the number of threads, and memory is bounded by the batches in flight.
+
+use crate::checker::{Checker, Unreadable};
+use crate::error::Error;
+use crate::input::{Batch, Buffer, Frame, Framer, Input};
+use crate::limits::WAITING_BATCHES;
+use crate::output::{CheckedBatch, Sink, Wants, write_verdict};
+use crate::settings::{InputFormat, Settings};
+use crate::summary::{InputTally, Place, Tally};
+use crate::verdict::RecordVerdict;
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Ends a run early, from any thread. Clones share one state.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// Asks the run to end; it does so after the batches in hand.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the run was asked to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Is told how far a run has come, once a batch.
+pub trait Progress: Send + Sync {
+    /// `stored_bytes` of all inputs have been read; `tally` counts the records checked so far.
+    fn advance(&self, stored_bytes: u64, tally: &Tally);
+}
+
+/// How a run is run. Nothing here changes a byte of the output but the settings.
+#[derive(Clone)]
+pub struct RunOptions {
+    /// What to check, and how.
+    pub settings: Settings,
+    /// Worker threads.
+    pub threads: NonZeroUsize,
+    /// To end the run early.
+    pub cancel: CancelToken,
+    /// To be told how far it has come.
+    pub progress: Option<Arc<dyn Progress>>,
+}
+
+impl RunOptions {
+    /// A run with these settings on as many threads as the machine has cores.
+    pub fn new(settings: Settings) -> Self {
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self { settings, threads, cancel: CancelToken::default(), progress: None }
+    }
+}
+
+/// What happened to an input that was not read to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputProblem {
+    /// The input's name.
+    pub input: String,
+    /// Whether it could not be opened or not be read.
+    pub trouble: Trouble,
+    /// What the system or the decompressor said.
+    pub reason: String,
+}
+
+/// At what an input failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It could not be opened.
+    Open,
+    /// It could not be read further; every whole record before has its verdict.
+    Read {
+        /// The stored byte at which it happened.
+        offset: u64,
+    },
+}
+
+/// What a run has found, once it has come to its end.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The counts over all records.
+    pub tally: Tally,
+    /// What was read of each input.
+    pub inputs: Vec<InputTally>,
+    /// Inputs that were not read to their end.
+    pub problems: Vec<InputProblem>,
+}
+
+impl Outcome {
+    /// Whether every input was read to its end.
+    pub fn is_complete(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Checks every record of the inputs, in order, and gives the verdicts to `sink`.
+///
+/// ```
+/// use sourcecheck::{Input, JsonLines, RunOptions, Settings, check_corpus};
+///
+/// let corpus: &[u8] = b"{\"documents\":[],\"annotations\":[]}\nnonsense\n";
+/// let mut sink = JsonLines::new(Vec::new(), "memory");
+/// let outcome = check_corpus(vec![Input::from_reader("corpus", corpus)], &RunOptions::new(Settings::default()), &mut sink)?;
+/// assert_eq!(outcome.tally.records(), 2);
+/// assert_eq!(sink.into_inner().iter().filter(|byte| **byte == b'\n').count(), 2);
+/// # Ok::<(), sourcecheck::Error>(())
+/// ```
+///
+/// # Errors
+/// The run was cancelled, the sink failed, or the program broke one of its own promises. An input
+/// that cannot be opened or read is told in the outcome instead.
+pub fn check_corpus(inputs: Vec<Input>, options: &RunOptions, sink: &mut dyn Sink) -> Result<Outcome, Error> {
+    let workers = Workers::new(inputs, options, sink);
+    if options.threads.get() == 1 {
+        workers.work();
+    } else {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(options.threads.get())
+            .thread_name(|i| format!("check-{i}"))
+            .build()
+            .map_err(|error| Error::setting(format!("cannot start {} threads: {error}; ask for fewer with --threads", options.threads)))?;
+        pool.broadcast(|_| workers.work());
+    }
+    workers.finish()
+}
+
+/// What the workers share.
+struct Workers<'a> {
+    options: &'a RunOptions,
+    reader: Mutex<Reader>,
+    line: Mutex<Line>,
+    /// Someone's batch was given on, or the run stops.
+    moved: Condvar,
+    listener: Mutex<Listener<'a>>,
+    wants: AtomicU8,
+    stop: AtomicBool,
+}
+
+/// A lock that a panic elsewhere does not spoil: the run ends with an error anyway.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Workers<'a> {
+    fn new(inputs: Vec<Input>, options: &'a RunOptions, sink: &'a mut dyn Sink) -> Self {
+        let wants = AtomicU8::new(pack(sink.wants()));
+        Self {
+            options,
+            reader: Mutex::new(Reader::new(inputs, &options.settings)),
+            line: Mutex::new(Line::default()),
+            moved: Condvar::new(),
+            listener: Mutex::new(Listener { sink, outcome: Outcome::default(), error: None }),
+            wants,
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// One thread's work, from the first batch to the last.
+    fn work(&self) {
+        let _guard = StopOnPanic(self);
+        let mut checker = Checker::new(self.options.settings.clone());
+        let mut buffer = Buffer::default();
+        let mut checked = CheckedBatch::default();
+        while !self.stopped() {
+            let Some(task) = lock(&self.reader).next(std::mem::take(&mut buffer)) else { break };
+            self.check(&mut checker, &task, &mut checked);
+            buffer = task.batch.into_buffer();
+            checked = self.hand_on(task.number, checked);
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        if self.options.cancel.is_cancelled() {
+            self.halt();
+        }
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn halt(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _line = lock(&self.line);
+        self.moved.notify_all();
+    }
+
+    /// Checks the records of one batch.
+    fn check(&self, checker: &mut Checker, task: &Task, into: &mut CheckedBatch) {
+        let wants = unpack(self.wants.load(Ordering::Relaxed));
+        checker.set_evidence(wants.evidence);
+        into.json.clear();
+        into.verdicts.clear();
+        *into = CheckedBatch {
+            input: task.input,
+            file: Arc::clone(&task.file),
+            json: std::mem::take(&mut into.json),
+            verdicts: std::mem::take(&mut into.verdicts),
+            stored_bytes: task.stored_bytes,
+            ..CheckedBatch::default()
+        };
+        let mut verdict = RecordVerdict::new(0);
+        task.batch.frames(self.options.settings.max_record_bytes, |line, frame| {
+            verdict.reset(line);
+            match frame {
+                Frame::Blank => {
+                    into.blank += 1;
+                    return;
+                }
+                Frame::Record(raw) => checker.check_into(raw, &mut verdict),
+                Frame::TooLarge => checker.check_unreadable(Unreadable::TooLarge, &mut verdict),
+                Frame::Utf16 => checker.check_unreadable(Unreadable::Utf16, &mut verdict),
+            }
+            into.tally.add(&verdict, Place { input: task.input, line });
+            if wants.json {
+                write_verdict(&task.file, &verdict, &mut into.json);
+            }
+            if wants.verdicts || (wants.errors && !verdict.errors.is_empty()) {
+                into.verdicts.push(std::mem::replace(&mut verdict, RecordVerdict::new(0)));
+            }
+        });
+    }
+
+    /// Puts a batch in line, and, unless another thread is at it, gives on every batch whose turn it
+    /// is. Returns memory for the next one.
+    fn hand_on(&self, number: u64, checked: CheckedBatch) -> CheckedBatch {
+        let window = WAITING_BATCHES * self.options.threads.get() as u64;
+        let mut line = lock(&self.line);
+        while number >= line.next + window && !self.stop.load(Ordering::Relaxed) {
+            line = self.moved.wait(line).unwrap_or_else(PoisonError::into_inner);
+        }
+        line.waiting.insert(number, checked);
+        if line.busy {
+            return line.spare.pop().unwrap_or_default();
+        }
+        line.busy = true;
+        while let Some(checked) = line.take_next() {
+            drop(line);
+            self.give(&checked);
+            line = lock(&self.line);
+            line.spare.push(checked);
+            self.moved.notify_all();
+        }
+        line.busy = false;
+        line.spare.pop().unwrap_or_default()
+    }
+
+    /// Gives one batch to the listener.
+    fn give(&self, checked: &CheckedBatch) {
+        let mut listener = lock(&self.listener);
+        if listener.error.is_some() {
+            return;
+        }
+        if let Err(error) = listener.take(checked) {
+            listener.error = Some(error);
+            drop(listener);
+            return self.halt();
+        }
+        self.wants.store(pack(listener.sink.wants()), Ordering::Relaxed);
+        if let Some(progress) = &self.options.progress {
+            progress.advance(checked.stored_bytes, &listener.outcome.tally);
+        }
+    }
+
+    fn finish(self) -> Result<Outcome, Error> {
+        let listener = self.listener.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let reader = self.reader.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = listener.error {
+            return Err(error);
+        }
+        if self.options.cancel.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        let mut outcome = listener.outcome;
+        reader.add_counts(&mut outcome);
+        check_balance(&outcome)?;
+        Ok(outcome)
+    }
+}
+
+/// Every line is a blank one or a record, and every record has one verdict.
+fn check_balance(outcome: &Outcome) -> Result<(), Error> {
+    let unbalanced = outcome.inputs.iter().find(|input| input.lines != input.blank + input.records);
+    let records: u64 = outcome.inputs.iter().map(|input| input.records).sum();
+    match unbalanced {
+        Some(input) => Err(Error::defect(format!(
+            "the balance of {} broke: {} lines, {} blank, {} records",
+            input.name, input.lines, input.blank, input.records
+        ))),
+        None if records != outcome.tally.records() => Err(Error::defect("the balance of records broke")),
+        None => Ok(()),
+    }
+}
+
+/// If a worker panics, the others must not wait for its batch.
+struct StopOnPanic<'w, 'a>(&'w Workers<'a>);
+
+impl Drop for StopOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.halt();
+        }
+    }
+}
+
+/// Batches that wait for their turn.
+#[derive(Default)]
+struct Line {
+    next: u64,
+    waiting: BTreeMap<u64, CheckedBatch>,
+    /// A thread is giving batches on.
+    busy: bool,
+    spare: Vec<CheckedBatch>,
+}
+
+impl Line {
+    fn take_next(&mut self) -> Option<CheckedBatch> {
+        let checked = self.waiting.remove(&self.next)?;
+        self.next += 1;
+        Some(checked)
+    }
+}
+
+/// The sink, and what the run has counted.
+struct Listener<'a> {
+    sink: &'a mut dyn Sink,
+    outcome: Outcome,
+    error: Option<Error>,
+}
+
+impl Listener<'_> {
+    fn take(&mut self, checked: &CheckedBatch) -> Result<(), Error> {
+        let inputs = &mut self.outcome.inputs;
+        if inputs.len() <= checked.input {
+            inputs.resize_with(checked.input + 1, InputTally::default);
+        }
+        inputs[checked.input].blank += checked.blank;
+        inputs[checked.input].records += checked.tally.records();
+        self.outcome.tally.merge(&checked.tally);
+        self.sink.take(checked)
+    }
+}
+
+/// A batch and where it belongs.
+struct Task {
+    number: u64,
+    input: usize,
+    file: Arc<str>,
+    batch: Batch,
+    stored_bytes: u64,
+}
+
+/// Reads the inputs one after the other.
+struct Reader {
+    inputs: VecDeque<Input>,
+    current: Option<(Framer, Arc<str>)>,
+    counts: Vec<InputTally>,
+    problems: Vec<InputProblem>,
+    number: u64,
+    stored_bytes: u64,
+    format: InputFormat,
+    limit: usize,
+}
+
+impl Reader {
+    fn new(inputs: Vec<Input>, settings: &Settings) -> Self {
+        Self {
+            inputs: inputs.into(),
+            current: None,
+            counts: Vec::new(),
+            problems: Vec::new(),
+            number: 0,
+            stored_bytes: 0,
+            format: settings.input_format,
+            limit: settings.max_record_bytes,
+        }
+    }
+
+    /// The next batch of any input; `None` when all are at their end.
+    fn next(&mut self, mut buffer: Buffer) -> Option<Task> {
+        loop {
+            let Some((framer, file)) = &mut self.current else {
+                let input = self.inputs.pop_front()?;
+                self.open(input);
+                continue;
+            };
+            let read = framer.next(buffer);
+            let count = self.counts.last_mut()?;
+            count.stored_bytes = framer.stored_bytes();
+            match read {
+                Ok(Some(batch)) => {
+                    count.lines += batch.lines;
+                    let task = Task {
+                        number: self.number,
+                        input: self.counts.len() - 1,
+                        file: Arc::clone(file),
+                        batch,
+                        stored_bytes: self.stored_bytes + framer.stored_bytes(),
+                    };
+                    self.number += 1;
+                    return Some(task);
+                }
+                Ok(None) => {}
+                Err(fault) => self.problems.push(InputProblem {
+                    input: file.to_string(),
+                    trouble: Trouble::Read { offset: fault.offset },
+                    reason: fault.error.to_string(),
+                }),
+            }
+            self.stored_bytes += framer.stored_bytes();
+            self.current = None;
+            buffer = Buffer::default();
+        }
+    }
+
+    /// Opens an input; one that cannot be opened is remembered, and the next one is read.
+    fn open(&mut self, input: Input) {
+        let name = input.label().to_owned();
+        self.counts.push(InputTally { name: name.clone(), ..InputTally::default() });
+        let format = if self.format == InputFormat::Auto { input.seen_as() } else { self.format };
+        match input.open().and_then(|reader| Framer::new(reader, format, self.limit)) {
+            Ok(framer) => self.current = Some((framer, name.into())),
+            Err(error) => {
+                self.problems.push(InputProblem { input: name, trouble: Trouble::Open, reason: error.to_string() });
+            }
+        }
+    }
+
+    /// Adds what the reader counted to what the workers did.
+    fn add_counts(self, outcome: &mut Outcome) {
+        outcome.problems = self.problems;
+        outcome.inputs.resize_with(self.counts.len(), InputTally::default);
+        for (input, count) in outcome.inputs.iter_mut().zip(self.counts) {
+            *input = InputTally { blank: input.blank, records: input.records, ..count };
+        }
+    }
+}
+
+/// What is wanted, in a byte that threads can share.
+fn pack(wants: Wants) -> u8 {
+    u8::from(wants.json) | u8::from(wants.errors) << 1 | u8::from(wants.verdicts) << 2 | u8::from(wants.evidence) << 3
+}
+
+fn unpack(bits: u8) -> Wants {
+    let bit = |i: u8| bits & (1 << i) != 0;
+    Wants { json: bit(0), errors: bit(1), verdicts: bit(2), evidence: bit(3) }
+}

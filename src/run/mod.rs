@@ -1,0 +1,5 @@
+//! The files of a run: written beside their final names, and renamed when whole.
+
+mod folder;
+
+pub use folder::RunFolder;

@@ -1,0 +1,155 @@
+//! The metrics (contract, section 8): what each record adds to each.
+
+use crate::verdict::{Facts, RecordVerdict, Share, Status};
+
+macro_rules! metrics {
+    ($($variant:ident $name:literal $summary:literal)+) => {
+        /// A ratio that a run reports. New metrics may come.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Metric {
+            $(#[doc = $summary] $variant,)+
+        }
+
+        impl Metric {
+            /// Every metric, in the order of `summary.csv`.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The stable name.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// What it measures, in one line.
+            pub fn summary(self) -> &'static str {
+                match self { $(Self::$variant => $summary,)+ }
+            }
+        }
+    };
+}
+
+metrics! {
+    ValidityRecords "validity.records" "Valid records of all records."
+    ValidityAnnotations "validity.annotations" "Valid annotations of all annotations of readable sessions."
+    ValidityRefs "validity.refs" "Refs that resolve, of all refs of readable sessions."
+    ValidityCitations "validity.citations" "Distinct markers that name a source, of all distinct markers of readable answers."
+    MalformedRecords "malformed.records" "Malformed records of all records."
+    CoverageChars "coverage.chars" "Covered characters of claim documents; white space does not count."
+    CoverageSentences "coverage.sentences" "Covered sentences of claim documents and answers."
+    CoverageKnown "coverage.known" "Readable records with something to cover, of all readable records."
+    PolaritySupports "polarity.supports" "Sources that support, of the sources of valid annotations."
+    PolarityRefutes "polarity.refutes" "Sources that refute, of the sources of valid annotations."
+    ClaimsSupported "claims.supported" "Valid annotations that are only supported, of all valid annotations."
+    ClaimsRefuted "claims.refuted" "Valid annotations that are only refuted, of all valid annotations."
+    ClaimsContested "claims.contested" "Valid annotations with sources of both kinds, of all valid annotations."
+    ConfidenceMean "confidence.mean" "The mean confidence of the sources of valid annotations."
+    ConfidencePrimary "confidence.primary" "Sources of valid annotations with confidence in [0.9, 1]."
+    ConfidenceSecondary "confidence.secondary" "Sources of valid annotations with confidence in [0.6, 0.9)."
+    ConfidenceAnecdotal "confidence.anecdotal" "Sources of valid annotations with confidence in [0.3, 0.6)."
+    ConfidenceWeak "confidence.weak" "Sources of valid annotations with confidence in [0, 0.3)."
+    IndependenceDocuments "independence.documents" "Distinct documents cited, of distinct spans or chunks cited."
+}
+
+impl Metric {
+    /// Whether the numerator is counted in units of 1e-9.
+    pub fn is_in_billionths(self) -> bool {
+        self == Self::ConfidenceMean
+    }
+
+    /// What one record adds: numerator and denominator.
+    pub fn of(self, verdict: &RecordVerdict) -> Share {
+        let share = |part: u64, whole: u64| Share { part, whole };
+        let record = |holds: bool| share(u64::from(holds), 1);
+        match (self, &verdict.facts) {
+            (Self::ValidityRecords, _) => record(verdict.status == Status::Valid),
+            (Self::MalformedRecords, _) => record(verdict.status == Status::Malformed),
+            (_, None) => Share::default(),
+            (Self::CoverageKnown, Some(facts)) => record(has_something_to_cover(facts)),
+            (_, Some(Facts::Session(facts))) => {
+                let sources = facts.supports + facts.refutes;
+                match self {
+                    Self::ValidityAnnotations => facts.annotations,
+                    Self::ValidityRefs => facts.refs,
+                    Self::CoverageChars => facts.chars,
+                    Self::CoverageSentences => facts.sentences,
+                    Self::PolaritySupports => share(facts.supports, sources),
+                    Self::PolarityRefutes => share(facts.refutes, sources),
+                    Self::ClaimsSupported => share(facts.claims_supported, facts.annotations.part),
+                    Self::ClaimsRefuted => share(facts.claims_refuted, facts.annotations.part),
+                    Self::ClaimsContested => share(facts.claims_contested, facts.annotations.part),
+                    Self::ConfidenceMean => share(facts.confidence, sources),
+                    Self::ConfidencePrimary => share(facts.bands[0], sources),
+                    Self::ConfidenceSecondary => share(facts.bands[1], sources),
+                    Self::ConfidenceAnecdotal => share(facts.bands[2], sources),
+                    Self::ConfidenceWeak => share(facts.bands[3], sources),
+                    Self::IndependenceDocuments => share(facts.documents_cited, facts.spans_cited),
+                    _ => Share::default(),
+                }
+            }
+            (_, Some(Facts::Answer(facts))) => match self {
+                Self::ValidityCitations => facts.citations,
+                Self::CoverageSentences => facts.sentences,
+                Self::IndependenceDocuments => share(facts.documents_cited, facts.chunks_cited),
+                _ => Share::default(),
+            },
+        }
+    }
+}
+
+/// Whether a readable record has a character or a sentence that could be covered.
+pub(super) fn has_something_to_cover(facts: &Facts) -> bool {
+    match facts {
+        Facts::Session(facts) => facts.chars.whole + facts.sentences.whole > 0,
+        Facts::Answer(facts) => facts.sentences.whole > 0,
+    }
+}
+
+/// The sums of one metric over records, from which ratios and their errors follow exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MetricSums {
+    /// The sum of the numerators.
+    pub n: u128,
+    /// The sum of the denominators.
+    pub d: u128,
+    /// The sum of the squares of the numerators.
+    pub nn: u128,
+    /// The sum of the products.
+    pub nd: u128,
+    /// The sum of the squares of the denominators.
+    pub dd: u128,
+    /// Records with a denominator above 0.
+    pub records: u64,
+    /// Of those, records whose numerator is below their denominator; for a metric in billionths,
+    /// below the denominator in those units.
+    pub below: u64,
+    /// Of those, records whose numerator is above 0.
+    pub above_zero: u64,
+}
+
+impl MetricSums {
+    pub(super) fn add(&mut self, share: Share, unit: u64) {
+        if share.whole == 0 {
+            return;
+        }
+        let (n, d) = (u128::from(share.part), u128::from(share.whole));
+        self.n += n;
+        self.d += d;
+        self.nn += n * n;
+        self.nd += n * d;
+        self.dd += d * d;
+        self.records += 1;
+        self.below += u64::from(n < d * u128::from(unit));
+        self.above_zero += u64::from(n > 0);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.n += other.n;
+        self.d += other.d;
+        self.nn += other.nn;
+        self.nd += other.nd;
+        self.dd += other.dd;
+        self.records += other.records;
+        self.below += other.below;
+        self.above_zero += other.above_zero;
+    }
+}

@@ -1,0 +1,7 @@
+//! Integer tallies over records: they merge exactly and in any order.
+
+mod metric;
+mod tally;
+
+pub use metric::{Metric, MetricSums};
+pub use tally::{CodeTally, Histogram, InputTally, Place, Tally};

@@ -1,0 +1,173 @@
+//! What a run counts.
+
+use super::metric::{Metric, MetricSums};
+use crate::diagnostic::{Code, Diagnostic, Lint, Rule};
+use crate::limits::HISTOGRAM_BINS;
+use crate::verdict::{RecordVerdict, Share, Status};
+
+/// Where a record stands: which input, by its place in the run, and which line of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The input's place in the order of the run, from 0.
+    pub input: usize,
+    /// The physical line, from 1.
+    pub line: u64,
+}
+
+/// How often a code or lint was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CodeTally {
+    /// Findings.
+    pub count: u64,
+    /// Records with at least one.
+    pub records: u64,
+    /// The least place at which one was found, whichever was seen first.
+    pub first: Option<Place>,
+}
+
+impl CodeTally {
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.records += other.records;
+        self.first = [self.first, other.first].into_iter().flatten().min();
+    }
+}
+
+/// Records by their share, in 20 equal bins; a share of 1 falls into the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Histogram(pub [u64; HISTOGRAM_BINS]);
+
+impl Histogram {
+    fn add(&mut self, share: Share) {
+        if share.whole > 0 {
+            let bin = u128::from(share.part) * HISTOGRAM_BINS as u128 / u128::from(share.whole);
+            self.0[(bin as usize).min(HISTOGRAM_BINS - 1)] += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
+/// Everything that a run counts over its records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Records by status: valid, invalid, malformed.
+    pub statuses: [u64; 3],
+    metrics: Vec<MetricSums>,
+    codes: Vec<CodeTally>,
+    lints: Vec<CodeTally>,
+    /// Records by their coverage in characters.
+    pub coverage_chars: Histogram,
+    /// Records by their coverage in sentences.
+    pub coverage_sentences: Histogram,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            statuses: [0; 3],
+            metrics: vec![MetricSums::default(); Metric::ALL.len()],
+            codes: vec![CodeTally::default(); Code::ALL.len()],
+            lints: vec![CodeTally::default(); Lint::ALL.len()],
+            coverage_chars: Histogram::default(),
+            coverage_sentences: Histogram::default(),
+        }
+    }
+}
+
+impl Tally {
+    /// Counts one record.
+    pub fn add(&mut self, verdict: &RecordVerdict, place: Place) {
+        self.statuses[verdict.status as usize] += 1;
+        for metric in Metric::ALL {
+            let unit = if metric.is_in_billionths() { 1_000_000_000 } else { 1 };
+            self.metrics[*metric as usize].add(metric.of(verdict), unit);
+        }
+        self.coverage_chars.add(Metric::CoverageChars.of(verdict));
+        self.coverage_sentences.add(Metric::CoverageSentences.of(verdict));
+        self.add_findings(&verdict.errors, place);
+        self.add_findings(&verdict.lints, place);
+    }
+
+    fn add_findings(&mut self, findings: &[Diagnostic], place: Place) {
+        for (i, finding) in findings.iter().enumerate() {
+            let is_first = findings[..i].iter().all(|earlier| earlier.rule != finding.rule);
+            let tally = match finding.rule {
+                Rule::Code(code) => &mut self.codes[code as usize],
+                Rule::Lint(lint) => &mut self.lints[lint as usize],
+            };
+            tally.merge(&CodeTally { count: 1, records: u64::from(is_first), first: Some(place) });
+        }
+    }
+
+    /// Adds what another tally counted over other records.
+    pub fn merge(&mut self, other: &Self) {
+        self.statuses.iter_mut().zip(other.statuses).for_each(|(mine, theirs)| *mine += theirs);
+        self.metrics.iter_mut().zip(&other.metrics).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.codes.iter_mut().zip(&other.codes).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.lints.iter_mut().zip(&other.lints).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.coverage_chars.merge(&other.coverage_chars);
+        self.coverage_sentences.merge(&other.coverage_sentences);
+    }
+
+    /// All records.
+    pub fn records(&self) -> u64 {
+        self.statuses.iter().sum()
+    }
+
+    /// Records of one status.
+    pub fn of_status(&self, status: Status) -> u64 {
+        self.statuses[status as usize]
+    }
+
+    /// The sums of one metric.
+    pub fn metric(&self, metric: Metric) -> &MetricSums {
+        &self.metrics[metric as usize]
+    }
+
+    /// The tally of one code.
+    pub fn code(&self, code: Code) -> &CodeTally {
+        &self.codes[code as usize]
+    }
+
+    /// The tally of one lint, denied or not.
+    pub fn lint(&self, lint: Lint) -> &CodeTally {
+        &self.lints[lint as usize]
+    }
+
+    /// The tally of a code or lint.
+    pub fn rule(&self, rule: Rule) -> &CodeTally {
+        match rule {
+            Rule::Code(code) => self.code(code),
+            Rule::Lint(lint) => self.lint(lint),
+        }
+    }
+
+    pub(crate) fn metric_mut(&mut self, metric: Metric) -> &mut MetricSums {
+        &mut self.metrics[metric as usize]
+    }
+
+    pub(crate) fn rule_mut(&mut self, rule: Rule) -> &mut CodeTally {
+        match rule {
+            Rule::Code(code) => &mut self.codes[code as usize],
+            Rule::Lint(lint) => &mut self.lints[lint as usize],
+        }
+    }
+}
+
+/// What was read of one input. `lines = blank + records`, always.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InputTally {
+    /// The name as it was given.
+    pub name: String,
+    /// Bytes as they are stored: compressed ones where the input is compressed.
+    pub stored_bytes: u64,
+    /// Lines, as the reader counted them. The lines of one pretty-printed record count as one.
+    pub lines: u64,
+    /// Blank lines, as the workers counted them.
+    pub blank: u64,
+    /// Records, as the workers counted them.
+    pub records: u64,
+}

@@ -1,0 +1,323 @@
+//! Sentences: the default rules of UAX #29, section 5, and the contract's rule for list labels.
+//!
+//! A sentence can end only after a paragraph separator (rule SB4) or after a terminator and what
+//! closes it (rule SB11). So the text is scanned for the few bytes that can begin one of those
+//! characters, and the rules are looked at only there.
+
+use icu_properties::CodePointMapData;
+use icu_properties::CodePointSetData;
+use icu_properties::props::{Alphabetic, GeneralCategory, SentenceBreak};
+use std::ops::Range;
+
+/// The version of Unicode whose data and rules are used everywhere in this crate.
+pub const UNICODE_VERSION: &str = "17.0.0";
+
+/// The sentences of a text, in order, as byte ranges that cover the text without a gap.
+///
+/// An empty text has none.
+///
+/// ```
+/// let text = "One. Two!\n1. A list item.";
+/// let found: Vec<&str> = sourcecheck::Sentences::new(text).map(|s| &text[s]).collect();
+/// assert_eq!(found, ["One. ", "Two!\n", "1. A list item."]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sentences<'t> {
+    text: &'t str,
+    at: usize,
+    join_labels: bool,
+}
+
+impl<'t> Sentences<'t> {
+    /// The sentences as the contract counts them: UAX #29, and a list label (`1. `, `b) `) at the
+    /// start of a line is one sentence with what follows it.
+    pub fn new(text: &'t str) -> Self {
+        Self { text, at: 0, join_labels: true }
+    }
+
+    /// The sentences by the default rules of UAX #29 alone.
+    pub fn uax29(text: &'t str) -> Self {
+        Self { text, at: 0, join_labels: false }
+    }
+
+    /// The first boundary after `from`, which is a boundary itself.
+    fn next_boundary(&self, from: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let mut at = from;
+        while let Some(skip) = bytes[at..].iter().position(|byte| CAN_END[usize::from(*byte)]) {
+            at += skip;
+            let Some((class, next)) = self.class_at(at) else { break };
+            if is_separator(class) {
+                return self.after_separator(at);
+            }
+            if !is_terminator(class) {
+                at = next;
+                continue;
+            }
+            match self.after_terminator(at, class, next) {
+                Ok(boundary) if self.join_labels && ends_label(&bytes[..boundary], at) => at = boundary,
+                Ok(boundary) => return boundary,
+                Err(no_boundary_until) => at = no_boundary_until,
+            }
+        }
+        bytes.len()
+    }
+
+    /// Rules SB6 to SB11 for the terminator at `at`, `next` being the byte after it: the boundary
+    /// that it makes, or (`Err`) the place up to which there is none.
+    fn after_terminator(&self, at: usize, terminator: SentenceBreak, next: usize) -> Result<usize, usize> {
+        let mut here = self.skip_extend(next);
+        if terminator == SentenceBreak::ATerm {
+            match self.class_at(here) {
+                Some((SentenceBreak::Numeric, _)) => return Err(here), // SB6
+                Some((SentenceBreak::Upper, _)) if self.letter_before(at) => return Err(here), // SB7
+                _ => {}
+            }
+        }
+        here = self.skip_all(here, SentenceBreak::Close); // SB9
+        here = self.skip_all(here, SentenceBreak::Sp); // SB10
+        if terminator == SentenceBreak::ATerm && self.lower_follows(here) {
+            return Err(here); // SB8
+        }
+        match self.class_at(here) {
+            None => Ok(self.text.len()),
+            Some((SentenceBreak::SContinue, _)) => Err(here), // SB8a
+            Some((class, _)) if is_terminator(class) => Err(here), // SB8a
+            Some((class, _)) if is_separator(class) => Ok(self.after_separator(here)), // SB4
+            Some(_) => Ok(here), // SB11
+        }
+    }
+
+    /// The class of the character at byte `at` and the byte after it; `None` at the end.
+    fn class_at(&self, at: usize) -> Option<(SentenceBreak, usize)> {
+        let c = self.text.get(at..)?.chars().next()?;
+        Some((class_of(c), at + c.len_utf8()))
+    }
+
+    /// Past the paragraph separator at `at`; CR LF is one (SB3, SB4).
+    fn after_separator(&self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        let crlf = rest.starts_with("\r\n");
+        at + if crlf { 2 } else { rest.chars().next().map_or(0, char::len_utf8) }
+    }
+
+    /// Past the Extend and Format characters, which belong to the character before them (SB5).
+    fn skip_extend(&self, mut at: usize) -> usize {
+        while let Some((SentenceBreak::Extend | SentenceBreak::Format, next)) = self.class_at(at) {
+            at = next;
+        }
+        at
+    }
+
+    /// Past every character of `class`, each with what extends it.
+    fn skip_all(&self, mut at: usize, class: SentenceBreak) -> usize {
+        while let Some((found, next)) = self.class_at(at)
+            && found == class
+        {
+            at = self.skip_extend(next);
+        }
+        at
+    }
+
+    /// Whether an upper or lower case letter stands before byte `at` (SB7).
+    fn letter_before(&self, at: usize) -> bool {
+        let mut before = self.text[..at].chars().rev().map(class_of);
+        let base = before.find(|class| !matches!(*class, SentenceBreak::Extend | SentenceBreak::Format));
+        matches!(base, Some(SentenceBreak::Upper | SentenceBreak::Lower))
+    }
+
+    /// Whether the next character that is a letter, separator or terminator is a lower case letter
+    /// (SB8). The next terminator stops the search, so that all searches together are linear.
+    fn lower_follows(&self, at: usize) -> bool {
+        use SentenceBreak as SB;
+        let deciding = |class: &SB| {
+            matches!(*class, SB::OLetter | SB::Upper | SB::Lower) || is_separator(*class) || is_terminator(*class)
+        };
+        self.text[at..].chars().map(class_of).find(deciding) == Some(SB::Lower)
+    }
+}
+
+impl Iterator for Sentences<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        if self.at >= self.text.len() {
+            return None;
+        }
+        let start = self.at;
+        self.at = self.next_boundary(start);
+        Some(start..self.at)
+    }
+}
+
+/// Whether a sentence counts: it has a character that is Alphabetic or a number (Nd, Nl, No).
+pub fn is_countable(sentence: &str) -> bool {
+    sentence.chars().any(|c| {
+        if c.is_ascii() {
+            return c.is_ascii_alphanumeric();
+        }
+        CodePointSetData::new::<Alphabetic>().contains(c)
+            || matches!(
+                CodePointMapData::<GeneralCategory>::new().get(c),
+                GeneralCategory::DecimalNumber | GeneralCategory::LetterNumber | GeneralCategory::OtherNumber
+            )
+    })
+}
+
+/// Whether the boundary at the end of `text`, made by the full stop at byte `stop`, ends a list
+/// label: on its LF line, blanks and `>#*+-`, then one to three digits or one letter, the full
+/// stop, and blanks (contract, section 10).
+///
+/// Of the two characters that end a label, `)` alone never ends a sentence.
+fn ends_label(text: &[u8], stop: usize) -> bool {
+    let blanks = &text[stop + 1..];
+    if text[stop] != b'.' || blanks.is_empty() || !blanks.iter().all(|b| matches!(b, b' ' | b'\t')) {
+        return false;
+    }
+    let digits = text[..stop].iter().rev().take(4).take_while(|b| b.is_ascii_digit()).count();
+    let label = match digits {
+        0 if text[..stop].last().is_some_and(u8::is_ascii_alphabetic) => 1,
+        1..=3 => digits,
+        _ => return false,
+    };
+    let before = text[..stop - label].iter().rev().find(|b| !matches!(b, b' ' | b'\t' | b'>' | b'#' | b'*' | b'+' | b'-'));
+    matches!(before, None | Some(b'\n'))
+}
+
+fn is_separator(class: SentenceBreak) -> bool {
+    matches!(class, SentenceBreak::Sep | SentenceBreak::CR | SentenceBreak::LF)
+}
+
+fn is_terminator(class: SentenceBreak) -> bool {
+    matches!(class, SentenceBreak::ATerm | SentenceBreak::STerm)
+}
+
+fn class_of(c: char) -> SentenceBreak {
+    match c {
+        'a'..='z' => SentenceBreak::Lower,
+        'A'..='Z' => SentenceBreak::Upper,
+        ' ' => SentenceBreak::Sp,
+        _ => CodePointMapData::<SentenceBreak>::new().get(c),
+    }
+}
+
+/// Bytes that can begin a separator or a terminator. A test holds this against the data.
+const CAN_END: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"\n\r.!?\xc2\xd6\xd8\xdb\xdc\xdf\xe0\xe1\xe2\xe3\xea\xef\xf0";
+    let mut i = 0;
+    while i < bytes.len() {
+        table[bytes[i] as usize] = true;
+        i += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use icu_segmenter::SentenceSegmenter;
+    use icu_segmenter::options::SentenceBreakInvariantOptions;
+    use proptest::prelude::*;
+
+    fn boundaries(sentences: Sentences<'_>) -> Vec<usize> {
+        std::iter::once(0).chain(sentences.map(|range| range.end)).collect()
+    }
+
+    /// The slow twin: the segmenter of ICU4X, by the same rules and data.
+    fn twin(text: &str) -> Vec<usize> {
+        if text.is_empty() {
+            return vec![0];
+        }
+        let segmenter = SentenceSegmenter::new(SentenceBreakInvariantOptions::default());
+        segmenter.segment_str(text).collect()
+    }
+
+    fn split(text: &str) -> Vec<&str> {
+        Sentences::new(text).map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn the_table_of_bytes_is_exact() {
+        let mut table = [false; 256];
+        for c in '\0'..=char::MAX {
+            let class = CodePointMapData::<SentenceBreak>::new().get(c);
+            assert_eq!(class_of(c), class, "{c:?}");
+            if is_separator(class) || is_terminator(class) {
+                table[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
+            }
+        }
+        assert_eq!(table, CAN_END);
+    }
+
+    #[test]
+    fn the_data_are_of_the_version_that_is_named() {
+        // U+16EA0 came with Unicode 17.0; U+1C8A9..U+1C8FF is still unassigned.
+        assert!(CodePointSetData::new::<Alphabetic>().contains('\u{16ea0}'));
+        assert!(UNICODE_VERSION.starts_with("17."));
+    }
+
+    #[test]
+    fn list_labels_join_what_follows() {
+        assert_eq!(split("1. Foo. Bar"), ["1. Foo. ", "Bar"]);
+        assert_eq!(split("x\n > 12. \"Foo\""), ["x\n", " > 12. \"Foo\""]);
+        assert_eq!(split("- a. Foo"), ["- a. Foo"]);
+        assert_eq!(split("1234. Foo"), ["1234. ", "Foo"]);
+        assert_eq!(split("It is 1. Foo"), ["It is 1. ", "Foo"]);
+        assert_eq!(split("ab. Foo"), ["ab. ", "Foo"]);
+        assert_eq!(split("1.\nFoo"), ["1.\n", "Foo"]);
+        assert_eq!(split("1.\u{a0}Foo"), ["1.\u{a0}", "Foo"]);
+        assert_eq!(split("x\r1. Foo"), ["x\r", "1. ", "Foo"]);
+    }
+
+    #[test]
+    fn countable_sentences() {
+        for (text, counts) in [("a", true), ("的", true), ("½", true), ("Ⅷ", true), ("٣", true), ("…!", false), ("", false)] {
+            assert_eq!(is_countable(text), counts, "{text}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn agrees_with_its_slow_twin(text in "[aAzZ1.!?,:;)\"'( \n\r\t\u{85}\u{2028}\u{ad}\u{301}\u{200d}\u{2024}。！？的ªß\u{3000}»\u{a0}١\u{e01}]{0,24}") {
+            prop_assert_eq!(boundaries(Sentences::uax29(&text)), twin(&text));
+        }
+
+        #[test]
+        fn agrees_on_any_characters(text in any::<String>()) {
+            prop_assert_eq!(boundaries(Sentences::uax29(&text)), twin(&text));
+        }
+
+        /// The naive twin of the label rule: boundaries inside a match of the contract's pattern, or
+        /// at its end, are dropped.
+        #[test]
+        fn labels_agree_with_the_pattern(text in "[aB12.)( \t>#*\n\"]{0,20}") {
+            let mut dropped = Vec::new();
+            let mut start = 0;
+            for line in text.split('\n') {
+                if let Some(len) = naive_label(line) {
+                    dropped.extend(start + 1..=start + len);
+                }
+                start += line.len() + 1;
+            }
+            let mut expected = twin(&text);
+            expected.retain(|at| *at == text.len() || !dropped.contains(at));
+            prop_assert_eq!(boundaries(Sentences::new(&text)), expected);
+        }
+    }
+
+    /// The length of a match of `^[ \t>#*+-]*([0-9]{1,3}|[A-Za-z])[.)][ \t]+` with a character after.
+    fn naive_label(line: &str) -> Option<usize> {
+        let rest = line.trim_start_matches([' ', '\t', '>', '#', '*', '+', '-']);
+        let digits = rest.chars().take_while(char::is_ascii_digit).count();
+        let label = if digits > 0 { digits } else { usize::from(rest.starts_with(|c: char| c.is_ascii_alphabetic())) };
+        if !(1..=3).contains(&label) || !rest[label..].starts_with(['.', ')']) {
+            return None;
+        }
+        let body = &rest[label + 1..];
+        let after = body.trim_start_matches([' ', '\t']);
+        (body.len() > after.len() && !after.is_empty()).then_some(line.len() - after.len())
+    }
+}
