@@ -108,16 +108,24 @@ impl Checker {
         let mut findings = Findings::default();
         let lists = std::mem::take(&mut self.lists);
         let decoded = decode(record.root(), &inner, lists, &mut findings);
-        // A malformed record is rare; the careful reader says the same of it, with every place.
-        let sure = decoded.is_some() && !findings.unsure;
+        let sure = !findings.unsure;
+        if sure {
+            (verdict.id, verdict.kind) = (findings.id, findings.kind);
+        }
         let kept = match decoded {
-            Some(decoded) if sure => {
-                (verdict.id, verdict.kind) = (findings.id, findings.kind);
-                judge(&self.settings, &mut self.session, self.evidence, raw, &decoded, verdict);
+            Some(decoded) => {
+                if sure {
+                    judge(&self.settings, &mut self.session, self.evidence, raw, &decoded, verdict);
+                }
                 keep_lists(decoded)
             }
-            Some(decoded) => keep_lists(decoded),
-            None => Lists::default(),
+            None => {
+                if sure {
+                    verdict.errors = findings.errors;
+                    explain(self.evidence, raw, verdict);
+                }
+                Lists::default()
+            }
         };
         let memory = record.into_memory();
         self.lists = kept;
@@ -133,7 +141,7 @@ impl Checker {
             Ok(tree) => tree,
             Err(fault) => {
                 verdict.errors.push(fault.diagnostic(raw));
-                return self.explain(raw, None, verdict);
+                return explain(self.evidence, raw, verdict);
             }
         };
         let inner: OnceCell<Tree<'_>> = OnceCell::new();
@@ -144,15 +152,16 @@ impl Checker {
             Some(record) => judge(&self.settings, &mut self.session, self.evidence, raw, &record, verdict),
             None => {
                 verdict.errors = findings.errors;
-                self.explain(raw, None, verdict);
+                explain(self.evidence, raw, verdict);
             }
         }
     }
+}
 
-    fn explain(&self, raw: &[u8], record: Option<&Record<'_>>, verdict: &mut RecordVerdict) {
-        if self.evidence {
-            attach_evidence(raw, record, &mut verdict.errors);
-        }
+/// Adds to the errors of a malformed record what people need to see.
+fn explain(evidence: bool, raw: &[u8], verdict: &mut RecordVerdict) {
+    if evidence {
+        attach_evidence(raw, None, &mut verdict.errors);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The shape of an answer record (contract, section 3).
 
 use super::json::{Node, Tree, read_carefully};
-use super::{Field, Findings, Lists, fields, required, required_fields, required_items, required_string};
+use super::{Field, Findings, Lists, members, required, required_items, required_object, required_string};
 use crate::diagnostic::{At, Code, Expected};
 use crate::model::{Answer, AnswerStatus, ContextSource};
 use crate::text::{is_json_white_space, is_white_space};
@@ -53,11 +53,12 @@ fn read_output<'r, N: Node<'r>>(
 ) -> Option<Form<'r>> {
     let output = required_string(field, at, findings)?;
     let object = read_carefully(unfence(output).as_bytes()).ok().map(|tree| inner.get_or_init(|| tree));
-    let Some(form) = object.and_then(|tree| fields(tree, ["status", "answer", "citations"])) else {
+    let form = object.and_then(|tree| members!(tree; status = "status", answer = "answer", list = "citations"));
+    let Some((status, answer, list)) = form else {
         findings.error(Code::OutputNotJson, at);
         return None;
     };
-    read_form(&form, at, citations, findings)
+    read_form(&[status, answer, list], at, citations, findings)
 }
 
 /// Takes one Markdown fence from around all of the text: a first line of three backticks, optionally
@@ -113,7 +114,8 @@ fn read_answer<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Fi
 
 fn read_context<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, list: &mut Vec<ContextSource<'r>>, findings: &mut Findings) {
     let Some(context) = required(field, at, findings) else { return };
-    let Some([sources]) = required_fields(context, ["sources"], at, findings) else { return };
+    let found = members!(context; sources = "sources");
+    let Some(sources) = required_object(context, found, at, findings) else { return };
     let at = at.name("sources");
     let mut markers = HashSet::new();
     for (i, item) in required_items(&sources, &at, findings).into_iter().flatten().enumerate() {
@@ -127,9 +129,10 @@ fn read_source<'r, N: Node<'r>>(
     at: &At<'_>,
     findings: &mut Findings,
 ) -> Option<ContextSource<'r>> {
-    let names = ["marker", "chunk_id", "document_id", "title", "source_path", "source_url", "text"];
-    let [marker, chunk_id, document_id, title, source_path, source_url, text] =
-        required_fields(item, names, at, findings)?;
+    let found = members!(item; marker = "marker", chunk_id = "chunk_id", document_id = "document_id",
+        title = "title", source_path = "source_path", source_url = "source_url", text = "text");
+    let (marker, chunk_id, document_id, title, source_path, source_url, text) =
+        required_object(item, found, at, findings)?;
     let marker = read_marker(&marker, markers, &at.name("marker"), findings);
     let chunk_id = required_string(&chunk_id, &at.name("chunk_id"), findings);
     let document_id = required_string(&document_id, &at.name("document_id"), findings);

@@ -50,12 +50,10 @@ pub(crate) fn decode<'r, N: Node<'r>>(
     findings: &mut Findings,
 ) -> Option<Record<'r>> {
     let at = &At::ROOT;
-    let names = ["id", "documents", "annotations", "session", "context", "status", "answer", "citations", "output"];
-    let Some(fields) = fields(root, names) else {
-        findings.wrong_type(Expected::Object, root, at);
-        return None;
-    };
-    let [id, documents, annotations, session, context, status, answer, citations, output] = fields;
+    let found = members!(root; id = "id", documents = "documents", annotations = "annotations", session = "session",
+        context = "context", status = "status", answer = "answer", citations = "citations", output = "output");
+    let (id, documents, annotations, session, context, status, answer, citations, output) =
+        required_object(root, found, at, findings)?;
     read_id(id, at, findings);
     let is_session = !documents.is_absent() || !session.is_absent();
     let record = match (is_session, !context.is_absent()) {
@@ -110,30 +108,38 @@ enum Field<N> {
 }
 
 impl<N> Field<N> {
+    /// Takes note of a value under this name.
+    fn put(&mut self, value: N) {
+        *self = if self.is_absent() { Self::Once(value) } else { Self::Twice };
+    }
+
     fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
 }
 
-/// The members of an object by name, in the order of `names`; `None` where `node` is no object.
-fn fields<'r, N: Node<'r>, const K: usize>(node: N, names: [&'static str; K]) -> Option<[Field<N>; K]> {
-    let mut found = [Field::Absent; K];
-    for (name, value) in node.members()? {
-        if let Some(i) = names.iter().position(|known| *known == name) {
-            found[i] = match found[i] {
-                Field::Absent => Field::Once(value),
-                _ => Field::Twice,
-            };
-        }
-    }
-    Some(found)
+/// Finds members of an object by name: `members!(node; a = "a", b = "b")` gives `Some((a, b))`, a
+/// [`Field`] each, or `None` where the node is no object.
+///
+/// A macro, because a `match` on literals compares lengths first and calls nothing.
+macro_rules! members {
+    ($node:expr; $($field:ident = $name:literal),+ $(,)?) => {
+        $node.members().map(|members| {
+            $(let mut $field = $crate::decode::Field::Absent;)+
+            for (name, value) in members {
+                match name {
+                    $($name => $field.put(value),)+
+                    _ => {}
+                }
+            }
+            ($($field),+)
+        })
+    };
 }
+pub(self) use members;
 
 /// The value of a required member; its absence or repetition is an error.
-fn required<N>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<N>
-where
-    N: Copy,
-{
+fn required<N: Copy>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<N> {
     match field {
         Field::Once(node) => Some(*node),
         Field::Absent => {
@@ -167,14 +173,8 @@ fn required_items<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut
     items
 }
 
-/// The members of an object by name; anything else is an error.
-fn required_fields<'r, N: Node<'r>, const K: usize>(
-    node: N,
-    names: [&'static str; K],
-    at: &At<'_>,
-    findings: &mut Findings,
-) -> Option<[Field<N>; K]> {
-    let found = fields(node, names);
+/// What an object holds; anything else is an error.
+fn required_object<'r, N: Node<'r>, F>(node: N, found: Option<F>, at: &At<'_>, findings: &mut Findings) -> Option<F> {
     if found.is_none() {
         findings.wrong_type(Expected::Object, node, at);
     }

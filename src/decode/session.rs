@@ -1,7 +1,7 @@
 //! The shape of a session record (contract, section 2).
 
 use super::json::{Node, Number};
-use super::{Field, Findings, Lists, required, required_fields, required_items, required_string};
+use super::{Field, Findings, Lists, members, required, required_items, required_object, required_string};
 use crate::diagnostic::{At, Code, Expected};
 use crate::model::{Annotation, Boundary, Document, LineNumber, Paths, Polarity, Ref, Session, SessionPlace, SourceRef};
 
@@ -23,16 +23,19 @@ pub(super) fn session<'r, N: Node<'r>>(
         Session { documents, annotations, sources, place: SessionPlace::default(), paths: Paths::default() };
     let root = At::ROOT;
     let inside = root.name("session");
-    let [inner_documents, inner_annotations] = match fields.session {
-        Field::Absent => [Field::Absent; 2],
+    let (inner_documents, inner_annotations) = match fields.session {
+        Field::Absent => (Field::Absent, Field::Absent),
         Field::Twice => {
             findings.error(Code::DuplicateField, &inside);
             return session;
         }
-        Field::Once(node) => match required_fields(node, ["documents", "annotations"], &inside, findings) {
-            Some(found) => found,
-            None => return session,
-        },
+        Field::Once(node) => {
+            let found = members!(node; documents = "documents", annotations = "annotations");
+            match required_object(node, found, &inside, findings) {
+                Some(found) => found,
+                None => return session,
+            }
+        }
     };
     let missing_in = if fields.session.is_absent() { &root } else { &inside };
     if let Some((list, parent)) = choose(fields.documents, inner_documents, &root, &inside, missing_in, "documents", findings) {
@@ -74,7 +77,8 @@ fn choose<'a, N>(
 fn read_documents<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, session: &mut Session<'r>, findings: &mut Findings) {
     for (i, item) in required_items(list, at, findings).into_iter().flatten().enumerate() {
         let at = at.index(i);
-        let Some([path, content]) = required_fields(item, ["path", "content"], &at, findings) else { continue };
+        let found = members!(item; path = "path", content = "content");
+        let Some((path, content)) = required_object(item, found, &at, findings) else { continue };
         let path = required_string(&path, &at.name("path"), findings);
         if let Some(path) = path {
             // The content follows below; a document without one is an error anyway.
@@ -93,7 +97,8 @@ fn read_documents<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, session: &mut S
 fn read_annotations<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, session: &mut Session<'r>, findings: &mut Findings) {
     for (i, item) in required_items(list, at, findings).into_iter().flatten().enumerate() {
         let at = at.index(i);
-        let Some([claim, sources]) = required_fields(item, ["claim", "sources"], &at, findings) else { continue };
+        let found = members!(item; claim = "claim", sources = "sources");
+        let Some((claim, sources)) = required_object(item, found, &at, findings) else { continue };
         let claim = read_claim(&claim, &at.name("claim"), findings);
         let first = session.sources.len();
         read_sources(&sources, &at.name("sources"), &mut session.sources, findings);
@@ -105,7 +110,8 @@ fn read_annotations<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, session: &mut
 
 fn read_claim<'r, N: Node<'r>>(claim: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<Ref<'r>> {
     let node = required(claim, at, findings)?;
-    let [path, start, end] = required_fields(node, ["path", "start", "end"], at, findings)?;
+    let found = members!(node; path = "path", start = "start", end = "end");
+    let (path, start, end) = required_object(node, found, at, findings)?;
     read_ref(&path, &start, &end, at, findings)
 }
 
@@ -122,8 +128,9 @@ fn read_sources<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, sources: &mut Vec
 }
 
 fn read_source<'r, N: Node<'r>>(item: N, at: &At<'_>, findings: &mut Findings) -> Option<SourceRef<'r>> {
-    let names = ["path", "start", "end", "polarity", "confidence"];
-    let [path, start, end, polarity, confidence] = required_fields(item, names, at, findings)?;
+    let found = members!(item; path = "path", start = "start", end = "end",
+        polarity = "polarity", confidence = "confidence");
+    let (path, start, end, polarity, confidence) = required_object(item, found, at, findings)?;
     let reference = read_ref(&path, &start, &end, at, findings);
     let polarity = read_polarity(&polarity, &at.name("polarity"), findings);
     let confidence = read_confidence(&confidence, &at.name("confidence"), findings);
@@ -139,7 +146,8 @@ fn read_ref<'r, N: Node<'r>>(path: &Field<N>, start: &Field<N>, end: &Field<N>, 
 
 fn read_boundary<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<Boundary<'r>> {
     let node = required(field, at, findings)?;
-    let [line, str] = required_fields(node, ["line", "str"], at, findings)?;
+    let found = members!(node; line = "line", str = "str");
+    let (line, str) = required_object(node, found, at, findings)?;
     let line = read_line(&line, &at.name("line"), findings);
     let str = required_string(&str, &at.name("str"), findings);
     Some(Boundary { line: line?, str: str? })

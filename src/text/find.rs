@@ -1,7 +1,7 @@
 //! Does a string occur exactly once on a line? Occurrences may overlap: `aa` occurs twice in `aaa`.
 
 use crate::limits::SHORT_LINE_BYTES;
-use memchr::{memchr, memmem};
+use memchr::memmem;
 
 /// How often a string occurs on a line, and where, in bytes from the line's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,9 +14,6 @@ pub enum Occurrence {
     Many(usize, usize),
 }
 
-/// Positions that are compared at a time: two vectors of the smallest kind that every machine has.
-const BLOCK: usize = 32;
-
 /// Finds out whether `needle` occurs exactly once in `line`, comparing bytes.
 ///
 /// Both are UTF-8 text, so that equal bytes are equal code points. An empty needle occurs nowhere:
@@ -26,68 +23,87 @@ pub fn find_once(line: &[u8], needle: &[u8]) -> Occurrence {
     if needle.is_empty() || needle.len() > line.len() {
         return Occurrence::None;
     }
-    if needle.len() == 1 {
-        return with(line, 1, |rest| memchr(needle[0], rest));
-    }
     if line.len() <= SHORT_LINE_BYTES
         && let Some(found) = find_once_short(line, needle)
     {
         return found;
     }
     let finder = memmem::Finder::new(needle);
-    with(line, needle.len(), |rest| finder.find(rest))
-}
-
-/// Looks twice, the second time from one byte after the first hit, so that overlaps count.
-fn with(line: &[u8], len: usize, find: impl Fn(&[u8]) -> Option<usize>) -> Occurrence {
-    let Some(first) = find(line) else { return Occurrence::None };
-    if line.len() - first == len {
-        return Occurrence::Once(first);
-    }
-    match find(&line[first + 1..]) {
+    let Some(first) = finder.find(line) else { return Occurrence::None };
+    // From one byte after the first hit, so that overlaps count.
+    match finder.find(&line[first + 1..]) {
         None => Occurrence::Once(first),
         Some(after) => Occurrence::Many(first, first + 1 + after),
     }
 }
 
-/// For short lines, where setting up a searcher costs more than searching: a position is compared
-/// in full only where the needle's first and last byte both fit. Gives up (`None`) when that
-/// happens so often that the work is no longer linear.
+/// For short lines, where setting up a searcher costs more than searching: a place is compared in
+/// full only where the needle's first and last byte both fit. Gives up (`None`) when that happens so
+/// often that the work is no longer linear.
 fn find_once_short(line: &[u8], needle: &[u8]) -> Option<Occurrence> {
+    let mut search = Search { line, needle, budget: 8 * line.len() + SHORT_LINE_BYTES, first: None };
     let (first, last) = (needle[0], needle[needle.len() - 1]);
-    let heads = &line[..=line.len() - needle.len()];
-    let tails = &line[needle.len() - 1..];
-    let mut budget = 8 * line.len() + SHORT_LINE_BYTES;
-    let mut hit = None;
-    let mut at = 0;
-    while at < heads.len() {
-        let end = (at + BLOCK).min(heads.len());
-        let (head, tail) = (&heads[at..end], &tails[at..end]);
-        if fits_somewhere(head, tail, first, last) {
-            for i in (at..end).filter(|&i| heads[i] == first && tails[i] == last) {
-                budget = budget.checked_sub(needle.len())?;
-                if line[i..i + needle.len()] != *needle {
-                    continue;
-                }
-                match hit {
-                    None => hit = Some(i),
-                    Some(before) => return Some(Occurrence::Many(before, i)),
-                }
+    let (heads, tails) = (&line[..=line.len() - needle.len()], &line[needle.len() - 1..]);
+    let (head_words, rest) = heads.as_chunks::<WORD>();
+    let (tail_words, _) = tails.as_chunks::<WORD>();
+    for (i, (heads, tails)) in head_words.iter().zip(tail_words).enumerate() {
+        let mut fits = fitting(*heads, *tails, first, last);
+        while fits != 0 {
+            let at = i * WORD + fits.trailing_zeros() as usize / 8;
+            fits &= fits - 1;
+            if let Some(second) = search.compare(at)? {
+                return Some(second);
             }
         }
-        at = end;
     }
-    Some(hit.map_or(Occurrence::None, Occurrence::Once))
+    for at in heads.len() - rest.len()..heads.len() {
+        if heads[at] == first
+            && tails[at] == last
+            && let Some(second) = search.compare(at)?
+        {
+            return Some(second);
+        }
+    }
+    Some(search.first.map_or(Occurrence::None, Occurrence::Once))
 }
 
-/// Whether any position of the block begins with `first` and ends with `last`. Written so that the
-/// compiler makes vector code of it.
-fn fits_somewhere(heads: &[u8], tails: &[u8], first: u8, last: u8) -> bool {
-    let fits = |h: &u8, t: &u8| u8::from(*h == first) & u8::from(*t == last);
-    if let (Ok(heads), Ok(tails)) = (<&[u8; BLOCK]>::try_from(heads), <&[u8; BLOCK]>::try_from(tails)) {
-        return heads.iter().zip(tails).fold(0, |any, (h, t)| any | fits(h, t)) != 0;
+/// Places that are compared at a time.
+const WORD: usize = 8;
+
+/// The places of a word that begin with `first` and end with `last`, as the top bit of a byte each.
+fn fitting(heads: [u8; WORD], tails: [u8; WORD], first: u8, last: u8) -> u64 {
+    const LOW: u64 = u64::from_le_bytes([0x7f; WORD]);
+    let each = |byte: u8| u64::from_le_bytes([byte; WORD]);
+    // A byte is zero where both fit; adding 0x7f to its low bits carries into the top bit otherwise.
+    let differ = (u64::from_le_bytes(heads) ^ each(first)) | (u64::from_le_bytes(tails) ^ each(last));
+    !(((differ & LOW) + LOW) | differ | LOW)
+}
+
+/// A search that is under way.
+struct Search<'s> {
+    line: &'s [u8],
+    needle: &'s [u8],
+    /// Bytes that may still be compared.
+    budget: usize,
+    first: Option<usize>,
+}
+
+impl Search<'_> {
+    /// Compares at one place. `Some(Some(_))` at the second occurrence; `None` when the budget is
+    /// used up.
+    fn compare(&mut self, at: usize) -> Option<Option<Occurrence>> {
+        self.budget = self.budget.checked_sub(self.needle.len())?;
+        if self.line[at..at + self.needle.len()] != *self.needle {
+            return Some(None);
+        }
+        match self.first {
+            None => {
+                self.first = Some(at);
+                Some(None)
+            }
+            Some(first) => Some(Some(Occurrence::Many(first, at))),
+        }
     }
-    heads.iter().zip(tails).fold(0, |any, (h, t)| any | fits(h, t)) != 0
 }
 
 #[cfg(test)]

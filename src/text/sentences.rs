@@ -44,9 +44,9 @@ impl<'t> Sentences<'t> {
     fn next_boundary(&self, from: usize) -> usize {
         let bytes = self.text.as_bytes();
         let mut at = from;
-        while let Some(skip) = bytes[at..].iter().position(|byte| CAN_END[usize::from(*byte)]) {
-            at += skip;
-            let Some((class, next)) = self.class_at(at) else { break };
+        loop {
+            at = skip_plain(bytes, at);
+            let Some((class, next)) = self.class_at(at) else { return bytes.len() };
             if is_separator(class) {
                 return self.after_separator(at);
             }
@@ -60,7 +60,6 @@ impl<'t> Sentences<'t> {
                 Err(no_boundary_until) => at = no_boundary_until,
             }
         }
-        bytes.len()
     }
 
     /// Rules SB6 to SB11 for the terminator at `at`, `next` being the byte after it: the boundary
@@ -90,6 +89,10 @@ impl<'t> Sentences<'t> {
 
     /// The class of the character at byte `at` and the byte after it; `None` at the end.
     fn class_at(&self, at: usize) -> Option<(SentenceBreak, usize)> {
+        let byte = *self.text.as_bytes().get(at)?;
+        if let Some(class) = ASCII_CLASSES.get(usize::from(byte)) {
+            return Some((*class, at + 1));
+        }
         let c = self.text.get(at..)?.chars().next()?;
         Some((class_of(c), at + c.len_utf8()))
     }
@@ -193,12 +196,51 @@ fn is_terminator(class: SentenceBreak) -> bool {
 }
 
 fn class_of(c: char) -> SentenceBreak {
-    match c {
-        'a'..='z' => SentenceBreak::Lower,
-        'A'..='Z' => SentenceBreak::Upper,
-        ' ' => SentenceBreak::Sp,
-        _ => CodePointMapData::<SentenceBreak>::new().get(c),
+    let ascii = ASCII_CLASSES.get(c as usize).copied();
+    ascii.unwrap_or_else(|| CodePointMapData::<SentenceBreak>::new().get(c))
+}
+
+/// The classes of ASCII. A test holds this against the data.
+const ASCII_CLASSES: [SentenceBreak; 128] = {
+    let mut classes = [SentenceBreak::Other; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' => SentenceBreak::Lower,
+            b'A'..=b'Z' => SentenceBreak::Upper,
+            b'0'..=b'9' => SentenceBreak::Numeric,
+            b' ' | b'\t' | 0x0b | 0x0c => SentenceBreak::Sp,
+            b'\n' => SentenceBreak::LF,
+            b'\r' => SentenceBreak::CR,
+            b'.' => SentenceBreak::ATerm,
+            b'!' | b'?' => SentenceBreak::STerm,
+            b',' | b'-' | b':' | b';' => SentenceBreak::SContinue,
+            b'"' | b'\'' | b'(' | b')' | b'[' | b']' | b'{' | b'}' => SentenceBreak::Close,
+            _ => SentenceBreak::Other,
+        };
+        byte += 1;
     }
+    classes
+};
+
+/// The next byte from `at` on that can begin a separator or a terminator, or the end.
+fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk())
+        && !may_hold_end(u64::from_le_bytes(*word))
+    {
+        at += size_of::<u64>();
+    }
+    let rest = bytes.get(at..).unwrap_or(&[]);
+    at + rest.iter().position(|byte| CAN_END[usize::from(*byte)]).unwrap_or(rest.len())
+}
+
+/// Whether one of the eight bytes may be in [`CAN_END`]: it is not ASCII, at most CR, or one of
+/// `.!?`. Borrows between bytes can make this true too often, never too seldom.
+fn may_hold_end(word: u64) -> bool {
+    let each = |byte: u8| u64::from_le_bytes([byte; 8]);
+    let below = |word: u64, byte: u8| word.wrapping_sub(each(byte)) & !word;
+    let is = |byte: u8| below(word ^ each(byte), 1);
+    (word | below(word, b'\r' + 1) | is(b'.') | is(b'!') | is(b'?')) & each(0x80) != 0
 }
 
 /// Bytes that can begin a separator or a terminator. A test holds this against the data.

@@ -16,18 +16,27 @@ pub(crate) fn note(text: &str) {
 }
 
 /// Standard output, which a progress bar on the same terminal makes way for.
-pub(crate) struct Output {
-    stdout: anstream::AutoStream<io::Stdout>,
+pub(crate) struct Output<W> {
+    stdout: W,
     bar: Option<ProgressBar>,
 }
 
-impl Output {
-    pub(crate) fn new(bar: Option<ProgressBar>) -> Self {
-        Self { stdout: anstream::AutoStream::auto(io::stdout()), bar: bar.filter(|_| io::stdout().is_terminal()) }
+impl Output<io::Stdout> {
+    /// For bytes that hold no escapes.
+    pub(crate) fn plain(bar: Option<ProgressBar>) -> Self {
+        Self { stdout: io::stdout(), bar: bar.filter(|_| io::stdout().is_terminal()) }
     }
 }
 
-impl Write for Output {
+impl Output<anstream::AutoStream<io::Stdout>> {
+    /// For text with colours, which are taken out where nobody would see them.
+    pub(crate) fn styled(bar: Option<ProgressBar>) -> Self {
+        let stdout = anstream::AutoStream::auto(io::stdout());
+        Self { stdout, bar: bar.filter(|_| io::stdout().is_terminal()) }
+    }
+}
+
+impl<W: Write> Write for Output<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &self.bar {
             Some(bar) => bar.suspend(|| self.stdout.write(bytes)),

@@ -93,20 +93,19 @@ fn check(args: &CheckArgs, options: &RunOptions, inputs: Vec<Input>, reporter: &
 /// Those who listen to this run.
 struct Listeners {
     folder: Option<RunFolder>,
-    json: Option<JsonLines<Output>>,
-    text: Option<TextReport<Output>>,
+    json: Option<JsonLines<Output<io::Stdout>>>,
+    text: Option<TextReport<Output<anstream::AutoStream<io::Stdout>>>>,
 }
 
 impl Listeners {
     fn new(args: &CheckArgs, reporter: &Reporter) -> Result<Self, Error> {
-        let output = || Output::new(reporter.bar());
         let folder = match &args.out {
             Some(folder) => Some(RunFolder::create(Arc::new(Disk), folder)?),
             None => None,
         };
-        let json = args.json.then(|| JsonLines::new(output(), "standard output"));
+        let json = args.json.then(|| JsonLines::new(Output::plain(reporter.bar()), "standard output"));
         let text = (!args.json && folder.is_none())
-            .then(|| TextReport::new(output(), args.max_diagnostics, Colours::Styled));
+            .then(|| TextReport::new(Output::styled(reporter.bar()), args.max_diagnostics, Colours::Styled));
         Ok(Self { folder, json, text })
     }
 
