@@ -196,8 +196,10 @@ fn keep_lists(record: Record<'_>) -> Lists<'static> {
             sources: recycle(session.sources),
             ..Lists::default()
         },
-        Record::Answer(answer) => {
-            Lists { citations: recycle(answer.citations), context: recycle(answer.sources), ..Lists::default() }
-        }
+        Record::Answer(answer) => Lists {
+            citations: recycle(answer.citations),
+            context: recycle(answer.sources),
+            ..Lists::default()
+        },
     }
 }

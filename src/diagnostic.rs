@@ -523,7 +523,10 @@ mod tests {
         let names: Vec<&str> =
             Code::ALL.iter().map(|c| c.name()).chain(Lint::ALL.iter().map(|l| l.name())).collect();
         for (i, name) in names.iter().enumerate() {
-            assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{name}");
+            assert!(
+                name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'),
+                "{name}"
+            );
             assert!(!names[..i].contains(name), "{name}");
         }
     }

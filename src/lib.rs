@@ -29,42 +29,43 @@
 //! input makes the library panic, exit, read a clock or look at the environment.
 
 // The order is the order of the house: a module uses only modules above it (see tests/walls.rs).
-mod error;
-mod limits;
-mod storage;
-mod text;
-mod model;
-mod diagnostic;
-mod verdict;
-mod settings;
-mod input;
-mod decode;
-mod resolve;
 mod check;
-mod summary;
-mod output;
-mod run;
 mod checker;
-mod pipeline;
+mod decode;
+mod diagnostic;
+mod error;
 pub mod exit;
+mod input;
+mod limits;
+mod model;
+mod output;
+mod pipeline;
+mod resolve;
+mod run;
+mod settings;
+mod storage;
+mod summary;
+mod text;
+mod verdict;
 
 pub use checker::{Checker, Unreadable};
 pub use diagnostic::{
-    Code, Detail, Diagnostic, Evidence, Expected, JsonType, Lint, Origin, Pointer, Rule, Segment, Severity, SyntaxFault,
+    Code, Detail, Diagnostic, Evidence, Expected, JsonType, Lint, Origin, Pointer, Rule, Segment, Severity,
+    SyntaxFault,
 };
 pub use error::{Error, ErrorKind};
 pub use input::{Input, expand};
 pub use limits::{DIAGNOSTICS, RECORD_BYTES, RECORD_BYTES_CEILING};
 pub use model::{
-    Annotation, Answer, AnswerStatus, Boundary, ContextSource, Document, LineNumber, Marker, Polarity, Record, Ref,
-    Session, SessionPlace, SourceRef,
+    Annotation, Answer, AnswerStatus, Boundary, ContextSource, Document, LineNumber, Marker, Polarity,
+    Record, Ref, Session, SessionPlace, SourceRef,
+};
+pub use output::{
+    CheckedBatch, JsonLines, RUN_SCHEMA, RunFile, Safe, Sink, TimingFile, Wants, csv_cell, message,
+    write_codes, write_summary, write_verdict, write_verdict_to_string,
 };
 #[cfg(feature = "cli")]
 pub use output::{Colours, TextReport, write_text_summary};
-pub use output::{
-    CheckedBatch, JsonLines, RUN_SCHEMA, RunFile, Safe, Sink, TimingFile, Wants, csv_cell, message, write_codes,
-    write_summary, write_verdict, write_verdict_to_string,
-};
 pub use pipeline::{CancelToken, InputProblem, Outcome, Progress, RunOptions, Trouble, check_corpus};
 pub use resolve::{BoundaryFault, OrderFault, RefFaults, inline_markers, resolve_ref};
 pub use run::RunFolder;

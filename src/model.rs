@@ -198,12 +198,14 @@ impl Decimal {
         let (negative, magnitude) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).skip_while(|digit| *digit == b'0').collect();
+        let mut digits: Vec<u8> =
+            whole.bytes().chain(fraction.bytes()).skip_while(|digit| *digit == b'0').collect();
         let kept = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
         let zeros = digits.len() - kept;
         digits.truncate(kept);
         // An exponent beyond 128 bits belongs to a number that no memory could write out.
-        let written: i128 = exponent.parse().unwrap_or(if exponent.starts_with('-') { i128::MIN / 2 } else { i128::MAX / 2 });
+        let written: i128 =
+            exponent.parse().unwrap_or(if exponent.starts_with('-') { i128::MIN / 2 } else { i128::MAX / 2 });
         Self { negative, digits, exponent: written + zeros as i128 - fraction.len() as i128 }
     }
 
@@ -296,13 +298,28 @@ mod tests {
     #[test]
     fn whole_numbers_of_any_size() {
         for (text, small) in [
-            ("3", 3), ("3.0", 3), ("3.5e1", 35), ("-0", 0), ("0e999999999999999999999999999999999999999999", 0), ("30e-1", 3),
-            ("1e18", 1_000_000_000_000_000_000), ("-9223372036854775808", i64::MIN), ("9223372036854775807", i64::MAX),
-            ("0.000e5", 0), ("100000000000000000000e-20", 1),
+            ("3", 3),
+            ("3.0", 3),
+            ("3.5e1", 35),
+            ("-0", 0),
+            ("0e999999999999999999999999999999999999999999", 0),
+            ("30e-1", 3),
+            ("1e18", 1_000_000_000_000_000_000),
+            ("-9223372036854775808", i64::MIN),
+            ("9223372036854775807", i64::MAX),
+            ("0.000e5", 0),
+            ("100000000000000000000e-20", 1),
         ] {
             assert_eq!(LineNumber::parse(text), Some(LineNumber::Small(small)), "{text}");
         }
-        for text in ["3.5", "1e-1", "0.1", "3.0000000000000000000000000000001", "1e-400", "1e-99999999999999999999999999999999999999999999"] {
+        for text in [
+            "3.5",
+            "1e-1",
+            "0.1",
+            "3.0000000000000000000000000000001",
+            "1e-400",
+            "1e-99999999999999999999999999999999999999999999",
+        ] {
             assert_eq!(LineNumber::parse(text), None, "{text}");
         }
         for text in ["9223372036854775808", "1e400", "-1e40", "18446744073709551616"] {
@@ -312,14 +329,27 @@ mod tests {
 
     #[test]
     fn huge_numbers_compare_exactly() {
-        let ordered = ["-1e50", "-1e49", "-9e19", "5", "9223372036854775808", "9223372036854775809", "1e20", "10.1e19", "1e400"];
+        let ordered = [
+            "-1e50",
+            "-1e49",
+            "-9e19",
+            "5",
+            "9223372036854775808",
+            "9223372036854775809",
+            "1e20",
+            "10.1e19",
+            "1e400",
+        ];
         for (i, a) in ordered.iter().enumerate() {
             for (j, b) in ordered.iter().enumerate() {
                 let (a, b) = (LineNumber::parse(a).unwrap(), LineNumber::parse(b).unwrap());
                 assert_eq!(a.compare(b), i.cmp(&j), "{a:?} {b:?}");
             }
         }
-        assert_eq!(LineNumber::Huge("1e20").compare(LineNumber::Huge("100000000000000000000.00")), Ordering::Equal);
+        assert_eq!(
+            LineNumber::Huge("1e20").compare(LineNumber::Huge("100000000000000000000.00")),
+            Ordering::Equal
+        );
     }
 
     #[test]

@@ -126,7 +126,12 @@ pub fn check_corpus(inputs: Vec<Input>, options: &RunOptions, sink: &mut dyn Sin
             .num_threads(options.threads.get())
             .thread_name(|i| format!("check-{i}"))
             .build()
-            .map_err(|error| Error::setting(format!("cannot start {} threads: {error}; ask for fewer with --threads", options.threads)))?;
+            .map_err(|error| {
+                Error::setting(format!(
+                    "cannot start {} threads: {error}; ask for fewer with --threads",
+                    options.threads
+                ))
+            })?;
         pool.broadcast(|_| workers.work());
     }
     workers.finish()
@@ -426,7 +431,11 @@ impl Reader {
         match input.open().and_then(|reader| Framer::new(reader, format, self.limit)) {
             Ok(framer) => self.current = Some((framer, name.into())),
             Err(error) => {
-                self.problems.push(InputProblem { input: name, trouble: Trouble::Open, reason: error.to_string() });
+                self.problems.push(InputProblem {
+                    input: name,
+                    trouble: Trouble::Open,
+                    reason: error.to_string(),
+                });
             }
         }
     }
@@ -443,7 +452,10 @@ impl Reader {
 
 /// What is wanted, in a byte that threads can share.
 fn pack(wants: Wants) -> u8 {
-    u8::from(wants.json) | u8::from(wants.errors) << 1 | u8::from(wants.verdicts) << 2 | u8::from(wants.evidence) << 3
+    u8::from(wants.json)
+        | u8::from(wants.errors) << 1
+        | u8::from(wants.verdicts) << 2
+        | u8::from(wants.evidence) << 3
 }
 
 fn unpack(bits: u8) -> Wants {

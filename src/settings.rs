@@ -65,7 +65,8 @@ impl ClaimPaths {
     /// A glob that cannot be read; the message says why.
     pub fn new<G: AsRef<str>>(globs: impl IntoIterator<Item = G>) -> Result<Self, Error> {
         let compile = |glob: G| {
-            let built = GlobBuilder::new(glob.as_ref()).literal_separator(false).backslash_escape(true).build();
+            let built =
+                GlobBuilder::new(glob.as_ref()).literal_separator(false).backslash_escape(true).build();
             built.map(|glob| glob.compile_matcher()).map_err(|error| {
                 Error::setting(format!("{error}; write a glob such as `answer*` (to match a character such as `[` itself, put a backslash before it)"))
             })

@@ -147,7 +147,15 @@ pub struct RecordVerdict {
 impl RecordVerdict {
     /// A verdict on the record at `line` that has nothing to say yet.
     pub fn new(line: u64) -> Self {
-        Self { line, id: None, kind: None, status: Status::Valid, errors: Vec::new(), lints: Vec::new(), facts: None }
+        Self {
+            line,
+            id: None,
+            kind: None,
+            status: Status::Valid,
+            errors: Vec::new(),
+            lints: Vec::new(),
+            facts: None,
+        }
     }
 
     /// Makes this a verdict on the record at `line`, keeping the memory of its lists.

@@ -26,7 +26,8 @@ pub(crate) fn check_answer(answer: &Answer<'_>, errors: &mut Vec<Diagnostic>) ->
     let known: Vec<(Marker<'_>, bool)> =
         matches.iter().map(|marker| (*marker, cited.context.contains_key(marker.name))).collect();
     let sources = || cited.inline.iter().filter_map(|name| cited.context.get(name));
-    let chunks: HashSet<(&str, &str)> = sources().map(|source| (source.document_id, source.chunk_id)).collect();
+    let chunks: HashSet<(&str, &str)> =
+        sources().map(|source| (source.document_id, source.chunk_id)).collect();
     let documents: HashSet<&str> = sources().map(|source| source.document_id).collect();
     AnswerFacts {
         citations: cited.citations(),
@@ -39,9 +40,15 @@ pub(crate) fn check_answer(answer: &Answer<'_>, errors: &mut Vec<Diagnostic>) ->
 impl<'a> Cited<'a> {
     fn new(answer: &'a Answer<'a>, matches: &[Marker<'a>]) -> Self {
         let (mut is_inline, mut is_declared) = (HashSet::new(), HashSet::new());
-        let inline = matches.iter().map(|marker| marker.name).filter(|name| is_inline.insert(*name)).collect();
-        let declared =
-            answer.citations.iter().copied().enumerate().filter(|(_, name)| is_declared.insert(*name)).collect();
+        let inline =
+            matches.iter().map(|marker| marker.name).filter(|name| is_inline.insert(*name)).collect();
+        let declared = answer
+            .citations
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, name)| is_declared.insert(*name))
+            .collect();
         let context = answer.sources.iter().map(|source| (source.marker, source)).collect();
         Self { inline, declared, is_inline, is_declared, context }
     }

@@ -130,8 +130,10 @@ mod tests {
     }
 
     fn spans(pairs: &[(u32, u32)]) -> Vec<DocumentSpan> {
-        let mut spans: Vec<DocumentSpan> =
-            pairs.iter().map(|(start, end)| DocumentSpan { document: 0, span: Span { start: *start, end: *end } }).collect();
+        let mut spans: Vec<DocumentSpan> = pairs
+            .iter()
+            .map(|(start, end)| DocumentSpan { document: 0, span: Span { start: *start, end: *end } })
+            .collect();
         merge(&mut spans);
         spans
     }

@@ -15,7 +15,9 @@ pub(crate) fn attach_evidence(raw: &[u8], record: Option<&Record<'_>>, errors: &
         let Rule::Code(code) = error.rule else { continue };
         let evidence = match (record, error.offset) {
             (Some(Record::Session(session)), _) => of_ref(session, code, &error.pointer),
-            (Some(Record::Answer(answer)), _) => of_answer(answer, error).or_else(|| of_value(raw, &error.pointer)),
+            (Some(Record::Answer(answer)), _) => {
+                of_answer(answer, error).or_else(|| of_value(raw, &error.pointer))
+            }
             (None, Some(_)) if error.detail == Detail::Utf16 || code == Code::RecordTooLarge => None,
             (None, Some(offset)) => Some(of_bytes(raw, offset as usize..offset as usize + 1)),
             (None, None) => of_value(raw, &error.pointer),
@@ -43,7 +45,10 @@ fn of_ref(session: &Session<'_>, code: Code, pointer: &Pointer) -> Option<Eviden
 }
 
 /// The ref that a pointer leads into, and the boundary, if it goes so far.
-fn ref_at<'s, 'r>(session: &'s Session<'r>, pointer: &Pointer) -> Option<(&'s Ref<'r>, Option<&'static str>)> {
+fn ref_at<'s, 'r>(
+    session: &'s Session<'r>,
+    pointer: &Pointer,
+) -> Option<(&'s Ref<'r>, Option<&'static str>)> {
     let segments = match pointer.segments() {
         [Segment::Name("session"), rest @ ..] => rest,
         all => all,
@@ -94,7 +99,8 @@ fn of_answer(answer: &Answer<'_>, error: &Diagnostic) -> Option<Evidence> {
     let number = lines.line_of(mark.start);
     let range = lines.line(number as i64)?;
     let line = &answer.answer[range.clone()];
-    let marks = if mark.is_empty() { Vec::new() } else { vec![mark.start - range.start..mark.end - range.start] };
+    let mark = mark.start - range.start..mark.end - range.start;
+    let marks = Some(mark).filter(|mark| !mark.is_empty()).into_iter().collect();
     Some(window(Origin::Answer, number as u64, line, marks))
 }
 
@@ -115,7 +121,6 @@ fn of_bytes(raw: &[u8], place: Range<usize>) -> Evidence {
     let to = (at..to).rev().find(is_start).filter(|_| to < line_end).unwrap_or(to);
     let before = String::from_utf8_lossy(&raw[from..at]).into_owned();
     let marked = String::from_utf8_lossy(&raw[at..place.end.clamp(at, to)]).into_owned();
-    let marked = if marked.is_empty() { String::new() } else { marked };
     let after = String::from_utf8_lossy(&raw[place.end.clamp(at, to)..to]).into_owned();
     let mark = before.len()..before.len() + marked.len();
     Evidence {
@@ -123,7 +128,7 @@ fn of_bytes(raw: &[u8], place: Range<usize>) -> Evidence {
         line: number,
         skipped: String::from_utf8_lossy(&raw[line_start..from]).chars().count() as u64,
         window: before + &marked + &after,
-        marks: if mark.is_empty() { Vec::new() } else { vec![mark] },
+        marks: Some(mark).filter(|mark| !mark.is_empty()).into_iter().collect(),
     }
 }
 
@@ -131,8 +136,8 @@ fn of_bytes(raw: &[u8], place: Range<usize>) -> Evidence {
 fn window(origin: Origin, number: u64, line: &str, marks: Vec<Range<usize>>) -> Evidence {
     let first = marks.first().map_or(0, |mark| mark.start);
     let last = marks.last().map_or(0, |mark| mark.end);
-    let from = if last <= EVIDENCE_BYTES { 0 } else { line.floor_char_boundary_compat(first.saturating_sub(40)) };
-    let to = line.floor_char_boundary_compat((from + EVIDENCE_BYTES).min(line.len()));
+    let from = if last <= EVIDENCE_BYTES { 0 } else { floor_boundary(line, first.saturating_sub(40)) };
+    let to = floor_boundary(line, from + EVIDENCE_BYTES);
     let inside = |mark: &Range<usize>| mark.start >= from && mark.start < to;
     let shift = |mark: Range<usize>| mark.start - from..mark.end.min(to) - from;
     Evidence {
@@ -144,13 +149,8 @@ fn window(origin: Origin, number: u64, line: &str, marks: Vec<Range<usize>>) -> 
     }
 }
 
-/// `str::floor_char_boundary` is newer than the oldest compiler that this crate supports.
-trait FloorCharBoundary {
-    fn floor_char_boundary_compat(&self, at: usize) -> usize;
-}
-
-impl FloorCharBoundary for str {
-    fn floor_char_boundary_compat(&self, at: usize) -> usize {
-        (0..=at.min(self.len())).rev().find(|i| self.is_char_boundary(*i)).unwrap_or(0)
-    }
+/// The last character boundary at or before byte `at`. (`str::floor_char_boundary` is newer than the
+/// oldest compiler that this crate supports.)
+fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }

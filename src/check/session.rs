@@ -139,7 +139,9 @@ fn report_faults(
         };
         let (member, detail) = match fault {
             BoundaryFault::LineOutOfRange => ("line", Detail::Lines { line, lines: lines.len() as u64 }),
-            BoundaryFault::StrEmpty | BoundaryFault::StrNotFound => ("str", Detail::OnLine(line.unwrap_or(0))),
+            BoundaryFault::StrEmpty | BoundaryFault::StrNotFound => {
+                ("str", Detail::OnLine(line.unwrap_or(0)))
+            }
             BoundaryFault::StrAmbiguous(first, second) => {
                 let (first, second) = (column(first), column(second));
                 ("str", Detail::Columns { line: line.unwrap_or(0), first, second })
@@ -186,7 +188,8 @@ fn billionths(confidence: f64) -> u64 {
     let bits = confidence.to_bits();
     let (exponent, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
     // confidence = mantissa / 2^shift, exactly.
-    let (mantissa, shift) = if exponent == 0 { (fraction, 1074) } else { (fraction | (1 << 52), 1075 - exponent) };
+    let (mantissa, shift) =
+        if exponent == 0 { (fraction, 1074) } else { (fraction | (1 << 52), 1075 - exponent) };
     let product = u128::from(mantissa) * 1_000_000_000;
     if shift > 127 {
         return 0;
@@ -218,7 +221,8 @@ fn count_coverage(
         let count = spans.partition_point(|claim| claim.document as usize == i);
         let (here, rest) = spans.split_at(count);
         spans = rest;
-        let counts = if claim_paths.is_empty() { scratch.claimed[i] } else { claim_paths.matches(document.path) };
+        let counts =
+            if claim_paths.is_empty() { scratch.claimed[i] } else { claim_paths.matches(document.path) };
         if counts {
             char_coverage(document.content, here, &mut facts.chars);
             sentence_coverage(document.content, here, &mut facts.sentences);
@@ -233,12 +237,20 @@ mod tests {
     #[test]
     fn confidence_is_rounded_half_to_even_from_the_exact_double() {
         for (confidence, units) in [
-            (0.0, 0), (-0.0, 0), (1.0, 1_000_000_000), (0.1, 100_000_000), (0.95, 950_000_000),
+            (0.0, 0),
+            (-0.0, 0),
+            (1.0, 1_000_000_000),
+            (0.1, 100_000_000),
+            (0.95, 950_000_000),
             (5e-10, 1), // the double lies just above the half
-            (1.5e-9, 1), (2.5e-9, 3) // just below and just above the half
-            , (f64::MIN_POSITIVE, 0), (5e-324, 0), (0.999_999_999_9, 1_000_000_000),
+            (1.5e-9, 1),
+            (2.5e-9, 3), // just below and just above the half
+            (f64::MIN_POSITIVE, 0),
+            (5e-324, 0),
+            (0.999_999_999_9, 1_000_000_000),
             // Exactly half: 2^-10 · k with k · 1e9 / 2^10 = whole + 1/2.
-            (1.0 / 1024.0, 976_562), (3.0 / 1024.0, 2_929_688),
+            (1.0 / 1024.0, 976_562),
+            (3.0 / 1024.0, 2_929_688),
         ] {
             assert_eq!(billionths(confidence), units, "{confidence}");
         }
@@ -246,7 +258,9 @@ mod tests {
 
     #[test]
     fn bands_begin_at_their_floor() {
-        for (confidence, expected) in [(1.0, 0), (0.9, 0), (0.899_999, 1), (0.6, 1), (0.59, 2), (0.3, 2), (0.29, 3), (0.0, 3)] {
+        for (confidence, expected) in
+            [(1.0, 0), (0.9, 0), (0.899_999, 1), (0.6, 1), (0.59, 2), (0.3, 2), (0.29, 3), (0.0, 3)]
+        {
             assert_eq!(band(confidence), expected, "{confidence}");
         }
     }

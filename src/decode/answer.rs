@@ -53,7 +53,8 @@ fn read_output<'r, N: Node<'r>>(
 ) -> Option<Form<'r>> {
     let output = required_string(field, at, findings)?;
     let object = read_carefully(unfence(output).as_bytes()).ok().map(|tree| inner.get_or_init(|| tree));
-    let form = object.and_then(|tree| members!(tree; status = "status", answer = "answer", list = "citations"));
+    let form =
+        object.and_then(|tree| members!(tree; status = "status", answer = "answer", list = "citations"));
     let Some((status, answer, list)) = form else {
         findings.error(Code::OutputNotJson, at);
         return None;
@@ -92,7 +93,11 @@ fn read_form<'r, N: Node<'r>>(
     Some(Form { status: status?, answer: answer? })
 }
 
-fn read_status<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<AnswerStatus> {
+fn read_status<'r, N: Node<'r>>(
+    field: &Field<N>,
+    at: &At<'_>,
+    findings: &mut Findings,
+) -> Option<AnswerStatus> {
     match required_string(field, at, findings)? {
         "answered" => Some(AnswerStatus::Answered),
         "insufficient" => Some(AnswerStatus::Insufficient),
@@ -112,7 +117,12 @@ fn read_answer<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Fi
     Some(answer)
 }
 
-fn read_context<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, list: &mut Vec<ContextSource<'r>>, findings: &mut Findings) {
+fn read_context<'r, N: Node<'r>>(
+    field: &Field<N>,
+    at: &At<'_>,
+    list: &mut Vec<ContextSource<'r>>,
+    findings: &mut Findings,
+) {
     let Some(context) = required(field, at, findings) else { return };
     let found = members!(context; sources = "sources");
     let Some(sources) = required_object(context, found, at, findings) else { return };
@@ -158,7 +168,8 @@ fn read_marker<'r, N: Node<'r>>(
     findings: &mut Findings,
 ) -> Option<&'r str> {
     let marker = required_string(field, at, findings)?;
-    let valid = marker.strip_prefix('S').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    let valid =
+        marker.strip_prefix('S').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
     if !valid {
         findings.error(Code::InvalidMarker, at);
     } else if !markers.insert(marker) {
@@ -168,7 +179,11 @@ fn read_marker<'r, N: Node<'r>>(
 }
 
 /// A string, null or nothing.
-fn optional_string<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<&'r str> {
+fn optional_string<'r, N: Node<'r>>(
+    field: &Field<N>,
+    at: &At<'_>,
+    findings: &mut Findings,
+) -> Option<&'r str> {
     let node = match field {
         Field::Absent => return None,
         Field::Once(node) => *node,
@@ -193,7 +208,14 @@ mod tests {
         for text in ["{}", " \r\n{}\t", "```\n{}\n```", "```json\n{}```", " ```JSON \t\r\n{}\n``` "] {
             assert_eq!(unfence(text).trim(), "{}", "{text:?}");
         }
-        for text in ["```js\n{}\n```", "``` {} ```", "```json {}```", "Here:\n```json\n{}\n```", "```\n{}\n``` ok", "```\n```json\n{}\n```\n```"] {
+        for text in [
+            "```js\n{}\n```",
+            "``` {} ```",
+            "```json {}```",
+            "Here:\n```json\n{}\n```",
+            "```\n{}\n``` ok",
+            "```\n```json\n{}\n```\n```",
+        ] {
             assert_ne!(unfence(text).trim(), "{}", "{text:?}");
         }
         assert_eq!(unfence("```json\n```"), "");

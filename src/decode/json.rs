@@ -329,7 +329,8 @@ impl<'r> CarefulReader<'r> {
     fn number(&mut self, peek: Peek, start: usize) -> Result<Tree<'r>, ByteFault> {
         let read = self.json.known_number_bytes(peek).map(|_| ());
         read.map_err(|error| self.fault(&error))?;
-        let text = self.raw.get(start..self.json.current_index()).and_then(|text| std::str::from_utf8(text).ok());
+        let text =
+            self.raw.get(start..self.json.current_index()).and_then(|text| std::str::from_utf8(text).ok());
         text.map(Tree::Number).ok_or_else(|| syntax(SyntaxFault::InvalidNumber, start))
     }
 
@@ -365,7 +366,8 @@ impl<'r> CarefulReader<'r> {
         let JiterErrorType::JsonError(kind) = &error.error_type else {
             return syntax(SyntaxFault::ExpectedValue, error.index);
         };
-        let at_end = self.raw[error.index.min(self.raw.len())..].iter().all(|byte| is_json_white_space(*byte));
+        let at_end =
+            self.raw[error.index.min(self.raw.len())..].iter().all(|byte| is_json_white_space(*byte));
         let fault = match kind {
             J::LoneLeadingSurrogateInHexEscape => {
                 return ByteFault { code: Code::InvalidUnicode, fault: None, offset: error.index };
@@ -378,7 +380,9 @@ impl<'r> CarefulReader<'r> {
             J::ExpectedListCommaOrEnd => SyntaxFault::ExpectedCommaOrBracket,
             J::ExpectedObjectCommaOrEnd => SyntaxFault::ExpectedCommaOrBrace,
             J::KeyMustBeAString => SyntaxFault::ExpectedName,
-            J::InvalidEscape | J::UnexpectedEndOfHexEscape | J::InvalidUnicodeCodePoint => SyntaxFault::InvalidEscape,
+            J::InvalidEscape | J::UnexpectedEndOfHexEscape | J::InvalidUnicodeCodePoint => {
+                SyntaxFault::InvalidEscape
+            }
             J::InvalidNumber | J::NumberOutOfRange => SyntaxFault::InvalidNumber,
             _ => SyntaxFault::ExpectedValue,
         };

@@ -31,10 +31,12 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
+    #[cold]
     fn error(&mut self, code: Code, at: &At<'_>) {
         self.errors.push(Diagnostic::new(code, at.pointer()));
     }
 
+    #[cold]
     fn wrong_type<'r>(&mut self, expected: Expected, found: impl Node<'r>, at: &At<'_>) {
         let detail = Detail::Type { expected, found: found.json_type() };
         self.errors.push(Diagnostic::new(Code::WrongType, at.pointer()).with(detail));
@@ -109,6 +111,7 @@ enum Field<N> {
 
 impl<N> Field<N> {
     /// Takes note of a value under this name.
+    #[inline]
     fn put(&mut self, value: N) {
         *self = if self.is_absent() { Self::Once(value) } else { Self::Twice };
     }
@@ -136,9 +139,10 @@ macro_rules! members {
         })
     };
 }
-pub(self) use members;
+use members;
 
 /// The value of a required member; its absence or repetition is an error.
+#[inline]
 fn required<N: Copy>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<N> {
     match field {
         Field::Once(node) => Some(*node),
@@ -154,7 +158,12 @@ fn required<N: Copy>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> 
 }
 
 /// The value of a required string.
-fn required_string<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<&'r str> {
+#[inline]
+fn required_string<'r, N: Node<'r>>(
+    field: &Field<N>,
+    at: &At<'_>,
+    findings: &mut Findings,
+) -> Option<&'r str> {
     let node = required(field, at, findings)?;
     let string = node.string();
     if string.is_none() {
@@ -164,7 +173,12 @@ fn required_string<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mu
 }
 
 /// The elements of a required array.
-fn required_items<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<N::Items> {
+#[inline]
+fn required_items<'r, N: Node<'r>>(
+    field: &Field<N>,
+    at: &At<'_>,
+    findings: &mut Findings,
+) -> Option<N::Items> {
     let node = required(field, at, findings)?;
     let items = node.items();
     if items.is_none() {
@@ -174,7 +188,13 @@ fn required_items<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut
 }
 
 /// What an object holds; anything else is an error.
-fn required_object<'r, N: Node<'r>, F>(node: N, found: Option<F>, at: &At<'_>, findings: &mut Findings) -> Option<F> {
+#[inline]
+fn required_object<'r, N: Node<'r>, F>(
+    node: N,
+    found: Option<F>,
+    at: &At<'_>,
+    findings: &mut Findings,
+) -> Option<F> {
     if found.is_none() {
         findings.wrong_type(Expected::Object, node, at);
     }

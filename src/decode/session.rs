@@ -3,7 +3,9 @@
 use super::json::{Node, Number};
 use super::{Field, Findings, Lists, members, required, required_items, required_object, required_string};
 use crate::diagnostic::{At, Code, Expected};
-use crate::model::{Annotation, Boundary, Document, LineNumber, Paths, Polarity, Ref, Session, SessionPlace, SourceRef};
+use crate::model::{
+    Annotation, Boundary, Document, LineNumber, Paths, Polarity, Ref, Session, SessionPlace, SourceRef,
+};
 
 /// The members of a session record, as they were found at its top.
 pub(super) struct SessionFields<N> {
@@ -38,11 +40,15 @@ pub(super) fn session<'r, N: Node<'r>>(
         }
     };
     let missing_in = if fields.session.is_absent() { &root } else { &inside };
-    if let Some((list, parent)) = choose(fields.documents, inner_documents, &root, &inside, missing_in, "documents", findings) {
+    if let Some((list, parent)) =
+        choose(fields.documents, inner_documents, &root, &inside, missing_in, "documents", findings)
+    {
         session.place.documents_in_session = std::ptr::eq(parent, &inside);
         read_documents(&list, &parent.name("documents"), &mut session, findings);
     }
-    if let Some((list, parent)) = choose(fields.annotations, inner_annotations, &root, &inside, &root, "annotations", findings) {
+    if let Some((list, parent)) =
+        choose(fields.annotations, inner_annotations, &root, &inside, &root, "annotations", findings)
+    {
         session.place.annotations_in_session = std::ptr::eq(parent, &inside);
         read_annotations(&list, &parent.name("annotations"), &mut session, findings);
     }
@@ -74,7 +80,12 @@ fn choose<'a, N>(
     }
 }
 
-fn read_documents<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, session: &mut Session<'r>, findings: &mut Findings) {
+fn read_documents<'r, N: Node<'r>>(
+    list: &Field<N>,
+    at: &At<'_>,
+    session: &mut Session<'r>,
+    findings: &mut Findings,
+) {
     for (i, item) in required_items(list, at, findings).into_iter().flatten().enumerate() {
         let at = at.index(i);
         let found = members!(item; path = "path", content = "content");
@@ -94,7 +105,12 @@ fn read_documents<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, session: &mut S
     }
 }
 
-fn read_annotations<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, session: &mut Session<'r>, findings: &mut Findings) {
+fn read_annotations<'r, N: Node<'r>>(
+    list: &Field<N>,
+    at: &At<'_>,
+    session: &mut Session<'r>,
+    findings: &mut Findings,
+) {
     for (i, item) in required_items(list, at, findings).into_iter().flatten().enumerate() {
         let at = at.index(i);
         let found = members!(item; claim = "claim", sources = "sources");
@@ -115,7 +131,12 @@ fn read_claim<'r, N: Node<'r>>(claim: &Field<N>, at: &At<'_>, findings: &mut Fin
     read_ref(&path, &start, &end, at, findings)
 }
 
-fn read_sources<'r, N: Node<'r>>(list: &Field<N>, at: &At<'_>, sources: &mut Vec<SourceRef<'r>>, findings: &mut Findings) {
+fn read_sources<'r, N: Node<'r>>(
+    list: &Field<N>,
+    at: &At<'_>,
+    sources: &mut Vec<SourceRef<'r>>,
+    findings: &mut Findings,
+) {
     let Some(items) = required_items(list, at, findings) else { return };
     let mut none = true;
     for (i, item) in items.enumerate() {
@@ -137,14 +158,26 @@ fn read_source<'r, N: Node<'r>>(item: N, at: &At<'_>, findings: &mut Findings) -
     Some(SourceRef { reference: reference?, polarity: polarity?, confidence: confidence? })
 }
 
-fn read_ref<'r, N: Node<'r>>(path: &Field<N>, start: &Field<N>, end: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<Ref<'r>> {
+#[inline]
+fn read_ref<'r, N: Node<'r>>(
+    path: &Field<N>,
+    start: &Field<N>,
+    end: &Field<N>,
+    at: &At<'_>,
+    findings: &mut Findings,
+) -> Option<Ref<'r>> {
     let path = required_string(path, &at.name("path"), findings);
     let start = read_boundary(start, &at.name("start"), findings);
     let end = read_boundary(end, &at.name("end"), findings);
     Some(Ref { path: path?, start: start?, end: end? })
 }
 
-fn read_boundary<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<Boundary<'r>> {
+#[inline]
+fn read_boundary<'r, N: Node<'r>>(
+    field: &Field<N>,
+    at: &At<'_>,
+    findings: &mut Findings,
+) -> Option<Boundary<'r>> {
     let node = required(field, at, findings)?;
     let found = members!(node; line = "line", str = "str");
     let (line, str) = required_object(node, found, at, findings)?;
@@ -154,7 +187,12 @@ fn read_boundary<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut 
 }
 
 /// Any JSON number whose exact value is whole.
-fn read_line<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<LineNumber<'r>> {
+#[inline]
+fn read_line<'r, N: Node<'r>>(
+    field: &Field<N>,
+    at: &At<'_>,
+    findings: &mut Findings,
+) -> Option<LineNumber<'r>> {
     let node = required(field, at, findings)?;
     let line = match node.number() {
         Some(Number::Integer(line)) => return Some(LineNumber::Small(line)),
@@ -171,7 +209,12 @@ fn read_line<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Find
     line
 }
 
-fn read_polarity<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<Polarity> {
+#[inline]
+fn read_polarity<'r, N: Node<'r>>(
+    field: &Field<N>,
+    at: &At<'_>,
+    findings: &mut Findings,
+) -> Option<Polarity> {
     match required_string(field, at, findings)? {
         "supports" => Some(Polarity::Supports),
         "refutes" => Some(Polarity::Refutes),
@@ -183,6 +226,7 @@ fn read_polarity<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut 
 }
 
 /// The nearest double of a JSON number, in [0, 1].
+#[inline]
 fn read_confidence<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<f64> {
     let node = required(field, at, findings)?;
     let confidence = match node.number() {

@@ -81,7 +81,7 @@ impl BufRead for Stored {
 /// The decompressed bytes of an input.
 pub(super) enum Decompressed {
     Plain(PlainReader),
-    Gzip(GzipReader),
+    Gzip(Box<GzipReader>),
     Zstd(ZstdReader),
 }
 
@@ -103,7 +103,7 @@ impl Decompressed {
         let mut stored = Stored::new(reader);
         let head = stored.peek(ZSTD.len())?;
         Ok(if head.starts_with(&GZIP) {
-            Self::Gzip(GzipReader { member: Some(GzDecoder::new(stored)), used: 0 })
+            Self::Gzip(Box::new(GzipReader { member: Some(GzDecoder::new(stored)), used: 0 }))
         } else if is_zstd(head) {
             Self::Zstd(ZstdReader(zstd::Decoder::with_buffer(stored)?))
         } else {

@@ -458,9 +458,17 @@ mod tests {
         let expected = ["1:a", "2:bc", "3:d"];
         assert_eq!(read_all(&members, InputFormat::Jsonl, 100, 7).0, expected);
         let padded = [members.clone(), vec![0; 1000]].concat();
-        assert_eq!(read_all(&padded, InputFormat::Jsonl, 100, 7), (expected.map(String::from).to_vec(), None));
-        let frames = [zstd::encode_all(&b"a\nb"[..], 0).unwrap(), zstd::encode_all(&b"c\nd\n"[..], 0).unwrap()].concat();
-        assert_eq!(read_all(&frames, InputFormat::Jsonl, 100, 5), (expected.map(String::from).to_vec(), None));
+        assert_eq!(
+            read_all(&padded, InputFormat::Jsonl, 100, 7),
+            (expected.map(String::from).to_vec(), None)
+        );
+        let frames =
+            [zstd::encode_all(&b"a\nb"[..], 0).unwrap(), zstd::encode_all(&b"c\nd\n"[..], 0).unwrap()]
+                .concat();
+        assert_eq!(
+            read_all(&frames, InputFormat::Jsonl, 100, 5),
+            (expected.map(String::from).to_vec(), None)
+        );
     }
 
     #[test]

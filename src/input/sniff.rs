@@ -139,7 +139,14 @@ fn string_length(line: &[u8]) -> Option<usize> {
     loop {
         match line.get(at)? {
             b'"' => return Some(at + 1),
-            b'\\' if matches!(line.get(at + 1)?, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' | b'u') => at += 2,
+            b'\\'
+                if matches!(
+                    line.get(at + 1)?,
+                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' | b'u'
+                ) =>
+            {
+                at += 2;
+            }
             b'\\' | 0..=0x1f => return None,
             _ => at += 1,
         }
@@ -170,7 +177,8 @@ fn is_number(bytes: &[u8]) -> bool {
         rest = &fraction[count..];
     }
     if let [b'e' | b'E', exponent @ ..] = rest {
-        let unsigned = exponent.strip_prefix(b"-").or_else(|| exponent.strip_prefix(b"+")).unwrap_or(exponent);
+        let unsigned =
+            exponent.strip_prefix(b"-").or_else(|| exponent.strip_prefix(b"+")).unwrap_or(exponent);
         let count = digits(unsigned);
         return count > 0 && count == unsigned.len();
     }
@@ -194,21 +202,48 @@ mod tests {
 
     #[test]
     fn what_no_value_begins_with_means_lines() {
-        for text in ["nonsense\n{}\n", "{,\n", "[1 2\n", "{'a':\n1}", "tru\ne\n", "{} {}\n", "}\n", "[01,\n2]", "[1.\n5]"] {
+        for text in [
+            "nonsense\n{}\n",
+            "{,\n",
+            "[1 2\n",
+            "{'a':\n1}",
+            "tru\ne\n",
+            "{} {}\n",
+            "}\n",
+            "[01,\n2]",
+            "[1.\n5]",
+        ] {
             assert_eq!(whole(text), Sniffed::Lines, "{text:?}");
         }
     }
 
     #[test]
     fn a_beginning_that_goes_on_means_one_value() {
-        for text in ["{\n\"a\":1}", "{\"a\":1,\r\n\r\n  \"b\":2}", "[\n{}]", "[\n]", "{\"a\":\n{", "[1\n,2]", "{\"a\"\n:1}", "[\n\n\n  -1.5e3"] {
+        for text in [
+            "{\n\"a\":1}",
+            "{\"a\":1,\r\n\r\n  \"b\":2}",
+            "[\n{}]",
+            "[\n]",
+            "{\"a\":\n{",
+            "[1\n,2]",
+            "{\"a\"\n:1}",
+            "[\n\n\n  -1.5e3",
+        ] {
             assert_eq!(whole(text), Sniffed::Value, "{text:?}");
         }
     }
 
     #[test]
     fn a_torn_record_means_lines() {
-        for text in ["{\"a\":1,\n{\"a\":2}", "{\"a\":\"b\n{\"a\":1}", "[1,\n]", "{\"a\":1\n\"b\":2}", "{\"a\":\n", "{\"a\":1,\n\"b", "[\n}"] {
+        for text in [
+            "{\"a\":1,\n{\"a\":2}",
+            "{\"a\":\"b\n{\"a\":1}",
+            "[1,\n]",
+            "{\"a\":1\n\"b\":2}",
+            "{\"a\":\n",
+            "{\"a\":1,\n\"b",
+            "[\n}",
+        ] {
             assert_eq!(whole(text), Sniffed::Lines, "{text:?}");
         }
     }
@@ -216,8 +251,13 @@ mod tests {
     #[test]
     fn more_is_asked_for_only_where_it_matters() {
         for (text, expected) in [
-            ("", Sniffed::Unknown), ("  ", Sniffed::Unknown), ("{}", Sniffed::Unknown), ("{}\n", Sniffed::Lines),
-            ("{\n", Sniffed::Unknown), ("{\n\n \"a\"", Sniffed::Unknown), ("{\n\n \"a\"\n", Sniffed::Value),
+            ("", Sniffed::Unknown),
+            ("  ", Sniffed::Unknown),
+            ("{}", Sniffed::Unknown),
+            ("{}\n", Sniffed::Lines),
+            ("{\n", Sniffed::Unknown),
+            ("{\n\n \"a\"", Sniffed::Unknown),
+            ("{\n\n \"a\"\n", Sniffed::Value),
         ] {
             assert_eq!(sniff(text.as_bytes(), false), expected, "{text:?}");
         }

@@ -33,7 +33,8 @@ impl Input {
     pub fn from_path(storage: Arc<dyn Storage>, path: &Path) -> Self {
         let stored_bytes = storage.stat(path).map_or(0, |stat| stat.bytes);
         let label = path.to_string_lossy().into_owned();
-        let seen_as = if base_ends_in(&label, &[".jsonl", ".ndjson"]) { InputFormat::Jsonl } else { InputFormat::Auto };
+        let seen_as =
+            if base_ends_in(&label, &[".jsonl", ".ndjson"]) { InputFormat::Jsonl } else { InputFormat::Auto };
         let path = path.to_owned();
         Self { label, open: Box::new(move || storage.open(&path)), stored_bytes, seen_as }
     }

@@ -205,7 +205,13 @@ mod tests {
 
     #[test]
     fn billionths_are_the_shortest_decimal() {
-        for (units, text) in [(0, "0"), (1, "0.000000001"), (5_600_000_000, "5.6"), (1_000_000_000, "1"), (950_000_000, "0.95")] {
+        for (units, text) in [
+            (0, "0"),
+            (1, "0.000000001"),
+            (5_600_000_000, "5.6"),
+            (1_000_000_000, "1"),
+            (950_000_000, "0.95"),
+        ] {
             let mut out = Vec::new();
             write_billionths(units, &mut out);
             assert_eq!(out, text.as_bytes());

@@ -210,7 +210,8 @@ impl RunFile {
     pub fn tally(&self) -> Result<Tally, Error> {
         let all = self.tallies.iter().find(|part| part.group == "all");
         let all = all.ok_or_else(|| Error::setting("this run.json has no tallies of `all`"))?;
-        let mut tally = all.to_tally().ok_or_else(|| Error::setting("this run.json has tallies that cannot be read"))?;
+        let mut tally =
+            all.to_tally().ok_or_else(|| Error::setting("this run.json has tallies that cannot be read"))?;
         tally.statuses = [self.balance.valid, self.balance.invalid, self.balance.malformed];
         Ok(tally)
     }
@@ -277,8 +278,13 @@ impl GroupPart {
     fn new(group: &str, settings: &Settings, tally: &Tally) -> Self {
         Self {
             group: group.to_owned(),
-            metrics: Metric::ALL.iter().map(|metric| MetricPart::new(*metric, tally.metric(*metric))).collect(),
-            codes: rules().map(|rule| CodePart::new(rule, status_of(rule, &settings.lints), tally.rule(rule))).collect(),
+            metrics: Metric::ALL
+                .iter()
+                .map(|metric| MetricPart::new(*metric, tally.metric(*metric)))
+                .collect(),
+            codes: rules()
+                .map(|rule| CodePart::new(rule, status_of(rule, &settings.lints), tally.rule(rule)))
+                .collect(),
             coverage_histogram: histograms(tally)
                 .into_iter()
                 .map(|(metric, histogram)| (metric.name().to_owned(), histogram.0.to_vec()))

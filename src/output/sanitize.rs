@@ -51,7 +51,10 @@ mod tests {
 
     #[test]
     fn no_control_and_no_direction_mark_comes_through() {
-        for c in ('\0'..'\u{20}').chain('\u{7f}'..='\u{9f}').chain("\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}".chars()) {
+        for c in ('\0'..'\u{20}').chain('\u{7f}'..='\u{9f}').chain(
+            "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}"
+                .chars(),
+        ) {
             let text = Safe(&c.to_string()).to_string();
             assert!(text.is_ascii() && text.starts_with("\\u{"), "{c:?}");
         }
@@ -60,7 +63,9 @@ mod tests {
 
     #[test]
     fn formulas_are_disarmed() {
-        for (text, cell) in [("=1+1", "'=1+1"), ("-5", "'-5"), ("@a", "'@a"), ("\ta", "'\ta"), ("a=1", "a=1"), ("", "")] {
+        for (text, cell) in
+            [("=1+1", "'=1+1"), ("-5", "'-5"), ("@a", "'@a"), ("\ta", "'\ta"), ("a=1", "a=1"), ("", "")]
+        {
             assert_eq!(csv_cell(text), cell);
         }
     }

@@ -16,7 +16,16 @@ const ALL: &str = "all";
 pub fn write_summary(run: &str, tally: &Tally) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
-        "run", "group", "metric", "numerator", "denominator", "value", "std_error", "ci_low", "ci_high", "records",
+        "run",
+        "group",
+        "metric",
+        "numerator",
+        "denominator",
+        "value",
+        "std_error",
+        "ci_low",
+        "ci_high",
+        "records",
     ])?;
     let run = csv_cell(run);
     for metric in Metric::ALL {
@@ -24,7 +33,16 @@ pub fn write_summary(run: &str, tally: &Tally) -> Result<Vec<u8>, csv::Error> {
         let (numerator, value) = numbers(*metric, sums);
         let (denominator, records) = (sums.d.to_string(), sums.records.to_string());
         writer.write_record([
-            &run, ALL, metric.name(), &numerator, &denominator, &value, "", "", "", &records,
+            &run,
+            ALL,
+            metric.name(),
+            &numerator,
+            &denominator,
+            &value,
+            "",
+            "",
+            "",
+            &records,
         ])?;
     }
     finish(writer)
@@ -39,7 +57,8 @@ fn numbers(metric: Metric, sums: &MetricSums) -> (String, String) {
     } else {
         (sums.n.to_string(), 1)
     };
-    let value = if sums.d == 0 { String::new() } else { (sums.n as f64 / (sums.d * unit) as f64).to_string() };
+    let value =
+        if sums.d == 0 { String::new() } else { (sums.n as f64 / (sums.d * unit) as f64).to_string() };
     (numerator, value)
 }
 
@@ -47,9 +66,23 @@ fn numbers(metric: Metric, sums: &MetricSums) -> (String, String) {
 ///
 /// # Errors
 /// None in practice: it writes to memory.
-pub fn write_codes(run: &str, tally: &Tally, levels: &LintLevels, inputs: &[InputTally]) -> Result<Vec<u8>, csv::Error> {
+pub fn write_codes(
+    run: &str,
+    tally: &Tally,
+    levels: &LintLevels,
+    inputs: &[InputTally],
+) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(["run", "group", "code", "status", "count", "records", "first_file", "first_line"])?;
+    writer.write_record([
+        "run",
+        "group",
+        "code",
+        "status",
+        "count",
+        "records",
+        "first_file",
+        "first_line",
+    ])?;
     let codes = Code::ALL.iter().map(|code| (Rule::Code(*code), status_of(Rule::Code(*code), levels)));
     let lints = Lint::ALL.iter().map(|lint| (Rule::Lint(*lint), status_of(Rule::Lint(*lint), levels)));
     for (rule, status) in codes.chain(lints) {
@@ -57,7 +90,14 @@ pub fn write_codes(run: &str, tally: &Tally, levels: &LintLevels, inputs: &[Inpu
         let (file, line) = first(found, inputs);
         let (count, records) = (found.count.to_string(), found.records.to_string());
         writer.write_record([
-            &csv_cell(run), ALL, rule.name(), status, &count, &records, &csv_cell(&file), &line,
+            &csv_cell(run),
+            ALL,
+            rule.name(),
+            status,
+            &count,
+            &records,
+            &csv_cell(&file),
+            &line,
         ])?;
     }
     finish(writer)

@@ -48,7 +48,11 @@ impl<W: Write + Send> TextReport<W> {
     pub fn finish(mut self, tally: &Tally, inputs: &[InputTally]) -> Result<(), Error> {
         let mut text = String::new();
         if self.hidden > 0 {
-            let _ = writeln!(text, "{} more not shown in full; --max-diagnostics N shows more, --json all of them.\n", errors(self.hidden));
+            let _ = writeln!(
+                text,
+                "{} more not shown in full; --max-diagnostics N shows more, --json all of them.\n",
+                errors(self.hidden)
+            );
         }
         text.push_str(&summary(tally, inputs));
         self.print(&text)
@@ -105,7 +109,8 @@ fn block(renderer: &Renderer, file: &str, verdict: &RecordVerdict, error: &Diagn
         header = Some(header_line(&path, line, evidence));
         let (source, marks) = safe_window(evidence);
         let marks = marks.into_iter().map(|mark| AnnotationKind::Primary.span(mark));
-        group = group.element(Snippet::source(source).line_start(to_usize(line)).fold(false).annotations(marks));
+        group =
+            group.element(Snippet::source(source).line_start(to_usize(line)).fold(false).annotations(marks));
     }
     group = group.element(Level::NOTE.message(place)).element(Level::HELP.message(error.rule.help()));
     let mut text = renderer.render(&[group]);
@@ -142,7 +147,11 @@ fn place_in_record(file: &str, verdict: &RecordVerdict, error: &Diagnostic) -> S
         None => {}
     }
     let pointer = error.pointer.to_string();
-    let _ = if pointer.is_empty() { write!(place, ", the whole record") } else { write!(place, ", at {pointer}") };
+    let _ = if pointer.is_empty() {
+        write!(place, ", the whole record")
+    } else {
+        write!(place, ", at {pointer}")
+    };
     place
 }
 
@@ -193,7 +202,11 @@ pub(super) fn summary(tally: &Tally, inputs: &[InputTally]) -> String {
         let sums = tally.metric(*metric);
         let unit: u128 = if metric.is_in_billionths() { 1_000_000_000 } else { 1 };
         let value = sums.n as f64 / (sums.d * unit) as f64;
-        let counts = if metric.is_in_billionths() { format!("{} sources", sums.d) } else { format!("{} of {}", sums.n, sums.d) };
+        let counts = if metric.is_in_billionths() {
+            format!("{} sources", sums.d)
+        } else {
+            format!("{} of {}", sums.n, sums.d)
+        };
         let _ = writeln!(text, "  {:<24} {value:>8.4}  {counts}", metric.name());
     }
     let rules = Code::ALL.iter().copied().map(Rule::Code).chain(Lint::ALL.iter().copied().map(Rule::Lint));
@@ -215,6 +228,10 @@ pub(super) fn summary(tally: &Tally, inputs: &[InputTally]) -> String {
 ///
 /// # Errors
 /// A failed write.
-pub fn write_text_summary(mut writer: impl Write, tally: &Tally, inputs: &[InputTally]) -> std::io::Result<()> {
+pub fn write_text_summary(
+    mut writer: impl Write,
+    tally: &Tally,
+    inputs: &[InputTally],
+) -> std::io::Result<()> {
     writer.write_all(summary(tally, inputs).as_bytes())
 }

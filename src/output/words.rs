@@ -34,9 +34,9 @@ fn code_words(code: Code, finding: &Diagnostic, f: &mut fmt::Formatter<'_>) -> f
     let name = member(finding);
     let marker = finding.marker.as_deref().unwrap_or("");
     match (code, finding.detail) {
-        (Code::InvalidUtf8, Detail::Utf16) => {
-            f.write_str("the input is UTF-16, which is not read; convert it to UTF-8 (the rest of it was skipped)")
-        }
+        (Code::InvalidUtf8, Detail::Utf16) => f.write_str(
+            "the input is UTF-16, which is not read; convert it to UTF-8 (the rest of it was skipped)",
+        ),
         (_, Detail::Place { fault, line, column }) => place_words(code, fault, line, column, f),
         (Code::RecordTooLarge, Detail::LimitBytes(limit)) => {
             write!(f, "the record is longer than {limit} bytes; split it, or raise --max-record-bytes")
@@ -45,7 +45,9 @@ fn code_words(code: Code, finding: &Diagnostic, f: &mut fmt::Formatter<'_>) -> f
         (Code::MissingField, _) => write!(f, "`{name}` is required and missing"),
         (Code::DuplicateField, _) => write!(f, "`{name}` stands more than once in its object; keep one"),
         (Code::ConflictingFields, _) => match name {
-            "context" => f.write_str("a record is a session (`documents`) or an answer (`context`), not both"),
+            "context" => {
+                f.write_str("a record is a session (`documents`) or an answer (`context`), not both")
+            }
             "output" => f.write_str("give either `output` or `status`, `answer` and `citations`, not both"),
             _ => write!(f, "`{name}` stands both here and in `session`; keep one"),
         },
@@ -53,16 +55,23 @@ fn code_words(code: Code, finding: &Diagnostic, f: &mut fmt::Formatter<'_>) -> f
             f.write_str("neither a session (`documents`, `annotations`) nor an answer (`context`)")
         }
         (Code::LineOutOfRange, Detail::Lines { line, lines }) => line_words(line, lines, f),
-        (Code::StrEmpty, Detail::OnLine(_)) => write!(f, "`{name}` is empty; write the words at this end of the span"),
+        (Code::StrEmpty, Detail::OnLine(_)) => {
+            write!(f, "`{name}` is empty; write the words at this end of the span")
+        }
         (Code::StrNotFound, Detail::OnLine(line)) => {
-            write!(f, "`{name}` does not occur on line {line}; copy it from the line, character for character")
+            write!(
+                f,
+                "`{name}` does not occur on line {line}; copy it from the line, character for character"
+            )
         }
         (Code::StrAmbiguous, Detail::Columns { line, first, second }) => write!(
             f,
             "`{name}` occurs more than once on line {line} (columns {first} and {second} are the first); extend it until it occurs once"
         ),
         (Code::LinesReversed, Detail::Reversed { start, end }) => match (start, end) {
-            (Some(start), Some(end)) => write!(f, "the start is on line {start}, after the end on line {end}"),
+            (Some(start), Some(end)) => {
+                write!(f, "the start is on line {start}, after the end on line {end}")
+            }
             _ => f.write_str("the start is on a later line than the end"),
         },
         (Code::BoundariesReversed, _) => {
@@ -104,7 +113,9 @@ fn place_words(
             SyntaxFault::TrailingCharacters => "not JSON: something follows the value",
             SyntaxFault::InvalidEscape => "not JSON: a backslash without an escape that JSON knows",
             SyntaxFault::InvalidNumber => "not JSON: a number that JSON does not write so",
-            SyntaxFault::ControlCharacter => "not JSON: a control character in a string, which must be escaped",
+            SyntaxFault::ControlCharacter => {
+                "not JSON: a control character in a string, which must be escaped"
+            }
         },
     })?;
     write!(f, ", at line {line}, column {column} of the record")
@@ -135,7 +146,9 @@ fn type_words(
         Expected::String => "a string",
         Expected::StringOrNull => "a string or null",
         Expected::Number => "a number",
-        Expected::WholeNumber if found == JsonType::Number => return f.write_str("a whole number is due, and this one is not whole"),
+        Expected::WholeNumber if found == JsonType::Number => {
+            return f.write_str("a whole number is due, and this one is not whole");
+        }
         Expected::WholeNumber => "a whole number",
     };
     write!(f, "{due} is due, and this is {found_words}")

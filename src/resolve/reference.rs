@@ -80,7 +80,9 @@ pub(crate) fn resolve_on(content: &str, lines: &LineIndex, reference: &Ref<'_>) 
         Some(OrderFault::Lines)
     } else {
         match (&start, &end) {
-            (Ok(start), Ok(end)) if start.start > end.start || start.end > end.end => Some(OrderFault::Boundaries),
+            (Ok(start), Ok(end)) if start.start > end.start || start.end > end.end => {
+                Some(OrderFault::Boundaries)
+            }
             _ => None,
         }
     };
@@ -91,7 +93,8 @@ pub(crate) fn resolve_on(content: &str, lines: &LineIndex, reference: &Ref<'_>) 
 }
 
 fn find_boundary(content: &str, lines: &LineIndex, boundary: &Boundary<'_>) -> Result<Span, BoundaryFault> {
-    let line = boundary.line.small().and_then(|number| lines.line(number)).ok_or(BoundaryFault::LineOutOfRange)?;
+    let line =
+        boundary.line.small().and_then(|number| lines.line(number)).ok_or(BoundaryFault::LineOutOfRange)?;
     if boundary.str.is_empty() {
         return Err(BoundaryFault::StrEmpty);
     }
@@ -158,7 +161,8 @@ mod tests {
             if str.is_empty() {
                 return Err(Code::StrEmpty);
             }
-            let hits: Vec<usize> = (0..text.len()).filter(|&i| text.is_char_boundary(i) && text[i..].starts_with(str)).collect();
+            let hits: Vec<usize> =
+                (0..text.len()).filter(|&i| text.is_char_boundary(i) && text[i..].starts_with(str)).collect();
             match hits[..] {
                 [] => Err(Code::StrNotFound),
                 [hit] => Ok(offset(line as usize - 1) + hit),

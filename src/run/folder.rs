@@ -63,7 +63,10 @@ impl RunFolder {
         self.write_pending()?;
         if let Some(mut verdicts) = self.verdicts.take() {
             let path = partial(&self.folder, VERDICTS);
-            verdicts.flush().and_then(|()| verdicts.sync()).map_err(|error| Error::write(path.display(), error))?;
+            verdicts
+                .flush()
+                .and_then(|()| verdicts.sync())
+                .map_err(|error| Error::write(path.display(), error))?;
         }
         self.publish(VERDICTS)?;
         let table = |error: csv::Error| Error::defect(error.to_string());

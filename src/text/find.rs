@@ -46,22 +46,23 @@ fn find_once_short(line: &[u8], needle: &[u8]) -> Option<Occurrence> {
     let (heads, tails) = (&line[..=line.len() - needle.len()], &line[needle.len() - 1..]);
     let (head_words, rest) = heads.as_chunks::<WORD>();
     let (tail_words, _) = tails.as_chunks::<WORD>();
-    for (i, (heads, tails)) in head_words.iter().zip(tail_words).enumerate() {
-        let mut fits = fitting(*heads, *tails, first, last);
-        while fits != 0 {
-            let at = i * WORD + fits.trailing_zeros() as usize / 8;
-            fits &= fits - 1;
+    for (i, (head, tail)) in head_words.iter().zip(tail_words).enumerate() {
+        if let Some(second) = search.compare_all(i * WORD, fitting(*head, *tail, first, last))? {
+            return Some(second);
+        }
+    }
+    if let (false, Some(head), Some(tail)) = (rest.is_empty(), heads.last_chunk(), tails.last_chunk()) {
+        // The word that ends with the last place, without the places that were looked at before.
+        let looked_at = 8 * (WORD - rest.len());
+        let fits = fitting(*head, *tail, first, last) >> looked_at << looked_at;
+        if let Some(second) = search.compare_all(heads.len() - WORD, fits)? {
+            return Some(second);
+        }
+    } else {
+        for at in (0..rest.len()).filter(|at| heads[*at] == first && tails[*at] == last) {
             if let Some(second) = search.compare(at)? {
                 return Some(second);
             }
-        }
-    }
-    for at in heads.len() - rest.len()..heads.len() {
-        if heads[at] == first
-            && tails[at] == last
-            && let Some(second) = search.compare(at)?
-        {
-            return Some(second);
         }
     }
     Some(search.first.map_or(Occurrence::None, Occurrence::Once))
@@ -71,6 +72,7 @@ fn find_once_short(line: &[u8], needle: &[u8]) -> Option<Occurrence> {
 const WORD: usize = 8;
 
 /// The places of a word that begin with `first` and end with `last`, as the top bit of a byte each.
+#[inline]
 fn fitting(heads: [u8; WORD], tails: [u8; WORD], first: u8, last: u8) -> u64 {
     const LOW: u64 = u64::from_le_bytes([0x7f; WORD]);
     let each = |byte: u8| u64::from_le_bytes([byte; WORD]);
@@ -89,6 +91,19 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
+    /// Compares at each place of the word at `at` that fits.
+    #[inline]
+    fn compare_all(&mut self, at: usize, mut fits: u64) -> Option<Option<Occurrence>> {
+        while fits != 0 {
+            let found = self.compare(at + fits.trailing_zeros() as usize / 8)?;
+            if found.is_some() {
+                return Some(found);
+            }
+            fits &= fits - 1;
+        }
+        Some(None)
+    }
+
     /// Compares at one place. `Some(Some(_))` at the second occurrence; `None` when the budget is
     /// used up.
     fn compare(&mut self, at: usize) -> Option<Option<Occurrence>> {

@@ -83,7 +83,7 @@ impl<'t> Sentences<'t> {
             Some((SentenceBreak::SContinue, _)) => Err(here), // SB8a
             Some((class, _)) if is_terminator(class) => Err(here), // SB8a
             Some((class, _)) if is_separator(class) => Ok(self.after_separator(here)), // SB4
-            Some(_) => Ok(here), // SB11
+            Some(_) => Ok(here),                              // SB11
         }
     }
 
@@ -134,7 +134,9 @@ impl<'t> Sentences<'t> {
     fn lower_follows(&self, at: usize) -> bool {
         use SentenceBreak as SB;
         let deciding = |class: &SB| {
-            matches!(*class, SB::OLetter | SB::Upper | SB::Lower) || is_separator(*class) || is_terminator(*class)
+            matches!(*class, SB::OLetter | SB::Upper | SB::Lower)
+                || is_separator(*class)
+                || is_terminator(*class)
         };
         self.text[at..].chars().map(class_of).find(deciding) == Some(SB::Lower)
     }
@@ -183,7 +185,10 @@ fn ends_label(text: &[u8], stop: usize) -> bool {
         1..=3 => digits,
         _ => return false,
     };
-    let before = text[..stop - label].iter().rev().find(|b| !matches!(b, b' ' | b'\t' | b'>' | b'#' | b'*' | b'+' | b'-'));
+    let before = text[..stop - label]
+        .iter()
+        .rev()
+        .find(|b| !matches!(b, b' ' | b'\t' | b'>' | b'#' | b'*' | b'+' | b'-'));
     matches!(before, None | Some(b'\n'))
 }
 
@@ -225,22 +230,36 @@ const ASCII_CLASSES: [SentenceBreak; 128] = {
 
 /// The next byte from `at` on that can begin a separator or a terminator, or the end.
 fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk())
-        && !may_hold_end(u64::from_le_bytes(*word))
-    {
-        at += size_of::<u64>();
+    loop {
+        if let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            let ends = possible_ends(u64::from_le_bytes(*word));
+            if ends == 0 {
+                at += size_of::<u64>();
+                continue;
+            }
+            at += ends.trailing_zeros() as usize / 8;
+        }
+        // Text that is not ASCII is looked at byte by byte.
+        loop {
+            let Some(byte) = bytes.get(at) else { return bytes.len() };
+            if CAN_END[usize::from(*byte)] {
+                return at;
+            }
+            at += 1;
+            if byte.is_ascii() {
+                break;
+            }
+        }
     }
-    let rest = bytes.get(at..).unwrap_or(&[]);
-    at + rest.iter().position(|byte| CAN_END[usize::from(*byte)]).unwrap_or(rest.len())
 }
 
-/// Whether one of the eight bytes may be in [`CAN_END`]: it is not ASCII, at most CR, or one of
-/// `.!?`. Borrows between bytes can make this true too often, never too seldom.
-fn may_hold_end(word: u64) -> bool {
+/// The top bit of each of eight bytes that may be in [`CAN_END`]: it is not ASCII, at most CR, or one
+/// of `.!?`. A borrow can set a bit too many, but none below the first that is due.
+fn possible_ends(word: u64) -> u64 {
     let each = |byte: u8| u64::from_le_bytes([byte; 8]);
     let below = |word: u64, byte: u8| word.wrapping_sub(each(byte)) & !word;
     let is = |byte: u8| below(word ^ each(byte), 1);
-    (word | below(word, b'\r' + 1) | is(b'.') | is(b'!') | is(b'?')) & each(0x80) != 0
+    (word | below(word, b'\r' + 1) | is(b'.') | is(b'!') | is(b'?')) & each(0x80)
 }
 
 /// Bytes that can begin a separator or a terminator. A test holds this against the data.
@@ -314,7 +333,9 @@ mod tests {
 
     #[test]
     fn countable_sentences() {
-        for (text, counts) in [("a", true), ("的", true), ("½", true), ("Ⅷ", true), ("٣", true), ("…!", false), ("", false)] {
+        for (text, counts) in
+            [("a", true), ("的", true), ("½", true), ("Ⅷ", true), ("٣", true), ("…!", false), ("", false)]
+        {
             assert_eq!(is_countable(text), counts, "{text}");
         }
     }
@@ -354,7 +375,11 @@ mod tests {
     fn naive_label(line: &str) -> Option<usize> {
         let rest = line.trim_start_matches([' ', '\t', '>', '#', '*', '+', '-']);
         let digits = rest.chars().take_while(char::is_ascii_digit).count();
-        let label = if digits > 0 { digits } else { usize::from(rest.starts_with(|c: char| c.is_ascii_alphabetic())) };
+        let label = if digits > 0 {
+            digits
+        } else {
+            usize::from(rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+        };
         if !(1..=3).contains(&label) || !rest[label..].starts_with(['.', ')']) {
             return None;
         }

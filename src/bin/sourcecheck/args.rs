@@ -1,7 +1,10 @@
 //! The one table of flags.
 
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
-use sourcecheck::{ClaimPaths, DIAGNOSTICS, Error, InputFormat, Level, Lint, RECORD_BYTES, RECORD_BYTES_CEILING, Settings, exit};
+use sourcecheck::{
+    ClaimPaths, DIAGNOSTICS, Error, InputFormat, Level, Lint, RECORD_BYTES, RECORD_BYTES_CEILING, Settings,
+    exit,
+};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -136,7 +139,9 @@ impl CheckArgs {
             },
             ..Settings::default()
         };
-        for (names, level) in [(&self.allow, Level::Allow), (&self.warn, Level::Warn), (&self.deny, Level::Deny)] {
+        for (names, level) in
+            [(&self.allow, Level::Allow), (&self.warn, Level::Warn), (&self.deny, Level::Deny)]
+        {
             for lint in names.iter().flat_map(|name| named(name)) {
                 settings.lints.set(lint, level);
             }

@@ -58,7 +58,10 @@ fn bar(total: u64) -> ProgressBar {
         let template = "{bar:30} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left) {wide_msg}";
         (ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()), template)
     } else {
-        (ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()), "{spinner} {bytes} ({bytes_per_sec}) {wide_msg}")
+        (
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
+            "{spinner} {bytes} ({bytes_per_sec}) {wide_msg}",
+        )
     };
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.enable_steady_tick(Duration::from_millis(100));

@@ -6,7 +6,7 @@ use sourcecheck::{CancelToken, exit};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A read that waits for a pipe cannot hear; after so long the process ends without it.
 const PATIENCE: Duration = Duration::from_millis(1500);
@@ -22,27 +22,36 @@ impl Caught {
 }
 
 /// Listens from now on. `unfinished` is removed where the process must end at once.
-pub(crate) fn listen(cancel: CancelToken, unfinished: Option<PathBuf>, at_end: impl Fn() + Send + 'static) -> Caught {
+#[expect(clippy::exit, reason = "a thread that waits for a pipe can be ended in no other way")]
+pub(crate) fn listen(
+    cancel: CancelToken,
+    unfinished: Option<PathBuf>,
+    at_end: impl Fn() + Send + 'static,
+) -> Caught {
     let caught = Caught::default();
     // Without a handler the signals do what they always do: end the process.
-    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) {
-        let caught = caught.clone();
-        std::thread::spawn(move || {
-            for signal in signals.forever() {
-                let code = if signal == SIGTERM { exit::TERMINATED } else { exit::INTERRUPTED };
-                let is_second = caught.0.swap(code, Ordering::SeqCst) != 0;
-                cancel.cancel();
-                if !is_second {
-                    std::thread::sleep(PATIENCE);
-                }
-                at_end();
-                if let Some(path) = &unfinished {
-                    // It may never have been made.
-                    let _ = std::fs::remove_file(path);
-                }
-                std::process::exit(i32::from(code));
-            }
-        });
-    }
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return caught };
+    let noted = caught.clone();
+    std::thread::spawn(move || {
+        let Some(signal) = signals.forever().next() else { return };
+        let code = if signal == SIGTERM { exit::TERMINATED } else { exit::INTERRUPTED };
+        noted.0.store(code, Ordering::SeqCst);
+        cancel.cancel();
+        wait(&mut signals);
+        at_end();
+        if let Some(path) = &unfinished {
+            // It may never have been made.
+            let _ = std::fs::remove_file(path);
+        }
+        std::process::exit(i32::from(code));
+    });
     caught
+}
+
+/// Gives the run time to end by itself; a second signal means: now.
+fn wait(signals: &mut Signals) {
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE && signals.pending().next().is_none() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }

@@ -5,8 +5,8 @@ use crate::progress::Reporter;
 use crate::signals;
 use crate::terminal::{Output, note};
 use sourcecheck::{
-    CheckedBatch, Colours, Disk, Error, ErrorKind, Input, JsonLines, Metric, Outcome, RunFolder, RunOptions, Sink,
-    Storage, TextReport, TimingFile, Trouble, Wants, check_corpus, exit, expand, write_text_summary,
+    CheckedBatch, Colours, Disk, Error, ErrorKind, Input, JsonLines, Metric, Outcome, RunFolder, RunOptions,
+    Sink, Storage, TextReport, TimingFile, Trouble, Wants, check_corpus, exit, expand, write_text_summary,
 };
 use std::io;
 use std::path::Path;
@@ -66,7 +66,12 @@ fn open_inputs(args: &CheckArgs) -> Vec<Input> {
 }
 
 /// The run itself.
-fn check(args: &CheckArgs, options: &RunOptions, inputs: Vec<Input>, reporter: &Reporter) -> Result<u8, Error> {
+fn check(
+    args: &CheckArgs,
+    options: &RunOptions,
+    inputs: Vec<Input>,
+    reporter: &Reporter,
+) -> Result<u8, Error> {
     let start = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let mut listeners = Listeners::new(args, reporter)?;
     let outcome = check_corpus(inputs, options, &mut listeners)?;
