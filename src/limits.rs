@@ -4,6 +4,10 @@
 /// no difference; more falls out of the second-level cache.
 pub const READ_BYTES: usize = 512 * 1024;
 
+/// With so many bytes at hand a batch is worth its while: a slower writer at the other end of a pipe
+/// goes on while they are checked.
+pub const ENOUGH_BYTES: usize = 64 * 1024;
+
 /// Reads go to addresses that are multiples of this: the kernel copies to an odd address at a third
 /// of the speed on some processors.
 pub const READ_ALIGN: usize = 4096;

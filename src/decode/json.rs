@@ -72,6 +72,10 @@ impl FastReader {
     /// Reads one record; `None` where it must be read with care.
     ///
     /// simd-json writes into what it reads, also when it fails, so it gets a copy.
+    ///
+    /// Never inlined: the parser is large, and with a caller's variables around it the compiler
+    /// spills those of its inner loop.
+    #[inline(never)]
     pub(crate) fn read(&mut self, raw: &[u8]) -> Option<FastRecord<'_>> {
         self.scratch.clear();
         self.scratch.reserve(raw.len() + INPUT_PADDING);

@@ -2,7 +2,7 @@
 
 use super::compression::{Decompressed, read_some};
 use super::sniff::{Sniffed, is_blank, sniff};
-use crate::limits::{READ_ALIGN, READ_BYTES};
+use crate::limits::{ENOUGH_BYTES, READ_ALIGN, READ_BYTES};
 use crate::settings::InputFormat;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -131,8 +131,10 @@ impl Buffer {
         &self.bytes[self.start..self.end]
     }
 
-    /// Reads until `more` bytes are added or the input ends; says whether it has ended.
-    fn read(&mut self, reader: &mut impl Read, more: usize) -> (bool, Option<io::Error>) {
+    /// Reads until `more` bytes are added, or at least `enough` and no more are ready, or the input
+    /// ends; says whether it has ended.
+    fn read(&mut self, reader: &mut impl Read, enough: usize, more: usize) -> (bool, Option<io::Error>) {
+        let enough = self.end + enough;
         let wanted = self.end + more;
         if self.bytes.len() < wanted {
             self.bytes.reserve_exact(wanted - self.bytes.len());
@@ -143,6 +145,9 @@ impl Buffer {
                 Ok(0) => return (true, None),
                 Ok(read) => self.end += read,
                 Err(error) => return (true, Some(error)),
+            }
+            if self.end >= enough {
+                break;
             }
         }
         (false, None)
@@ -218,10 +223,15 @@ impl Framer {
         Batch { buffer, content, first_line, lines }
     }
 
-    /// Reads on, and remembers the end and the fault.
+    /// Reads `more` bytes, and remembers the end and the fault.
     fn read(&mut self, buffer: &mut Buffer, more: usize) {
+        self.read_enough(buffer, more, more);
+    }
+
+    /// Reads up to `more` bytes, but does not wait for them once there are enough.
+    fn read_enough(&mut self, buffer: &mut Buffer, enough: usize, more: usize) {
         if !self.ended {
-            let (ended, fault) = buffer.read(&mut self.reader, more);
+            let (ended, fault) = buffer.read(&mut self.reader, enough, more);
             self.ended = ended;
             self.fault = fault;
         }
@@ -260,8 +270,8 @@ impl Framer {
     /// Whole lines: up to the last LF, or to the end of the input.
     fn next_lines(&mut self, mut buffer: Buffer) -> Result<Option<Batch>, ReadFault> {
         let mut more = READ_BYTES;
+        self.read_enough(&mut buffer, ENOUGH_BYTES, more);
         loop {
-            self.read(&mut buffer, more);
             let data = buffer.data();
             let end = match memchr::memrchr(b'\n', data) {
                 _ if self.ended && self.fault.is_none() => data.len(),
@@ -269,7 +279,8 @@ impl Framer {
                 None if self.ended => 0, // the only line was cut: it has no verdict
                 None if data.len() > self.limit => return self.skip_line(buffer),
                 None => {
-                    more = data.len();
+                    more = data.len().max(more);
+                    self.read(&mut buffer, more);
                     continue;
                 }
             };

@@ -38,47 +38,56 @@ pub fn find_once(line: &[u8], needle: &[u8]) -> Occurrence {
 }
 
 /// For short lines, where setting up a searcher costs more than searching: a place is compared in
-/// full only where the needle's first and last byte both fit. Gives up (`None`) when that happens so
-/// often that the work is no longer linear.
+/// full only where the needle's first and last byte both fit, eight places at a time. Gives up
+/// (`None`) when places fit so often that the work is no longer linear.
 fn find_once_short(line: &[u8], needle: &[u8]) -> Option<Occurrence> {
-    let mut search = Search { line, needle, budget: 8 * line.len() + SHORT_LINE_BYTES, first: None };
-    let (first, last) = (needle[0], needle[needle.len() - 1]);
+    let mut search = Search::new(line, needle);
+    let (first, last) = (each(needle[0]), each(needle[needle.len() - 1]));
     let (heads, tails) = (&line[..=line.len() - needle.len()], &line[needle.len() - 1..]);
     let (head_words, rest) = heads.as_chunks::<WORD>();
     let (tail_words, _) = tails.as_chunks::<WORD>();
-    for (i, (head, tail)) in head_words.iter().zip(tail_words).enumerate() {
-        if let Some(second) = search.compare_all(i * WORD, fitting(*head, *tail, first, last))? {
-            return Some(second);
+    let mut at = 0;
+    for (head, tail) in head_words.iter().zip(tail_words) {
+        let fits = zeros((word(head) ^ first) | (word(tail) ^ last));
+        if fits != 0 && search.compare(at, fits) {
+            return search.result();
         }
+        at += WORD;
     }
-    if let (false, Some(head), Some(tail)) = (rest.is_empty(), heads.last_chunk(), tails.last_chunk()) {
-        // The word that ends with the last place, without the places that were looked at before.
-        let looked_at = 8 * (WORD - rest.len());
-        let fits = fitting(*head, *tail, first, last) >> looked_at << looked_at;
-        if let Some(second) = search.compare_all(heads.len() - WORD, fits)? {
-            return Some(second);
-        }
-    } else {
-        for at in (0..rest.len()).filter(|at| heads[*at] == first && tails[*at] == last) {
-            if let Some(second) = search.compare(at)? {
-                return Some(second);
+    if !rest.is_empty() {
+        let fits = match (heads.last_chunk(), tails.last_chunk()) {
+            // The word that ends with the last place; places that were looked at are shifted out.
+            (Some(head), Some(tail)) => {
+                zeros((word(head) ^ first) | (word(tail) ^ last)) >> (8 * (WORD - rest.len()))
             }
-        }
+            _ => fits_one_by_one(heads, tails, needle[0], needle[needle.len() - 1]),
+        };
+        search.compare(at, fits);
     }
-    Some(search.first.map_or(Occurrence::None, Occurrence::Once))
+    search.result()
 }
 
-/// Places that are compared at a time.
+/// Places that are looked at together.
 const WORD: usize = 8;
 
-/// The places of a word that begin with `first` and end with `last`, as the top bit of a byte each.
-#[inline]
-fn fitting(heads: [u8; WORD], tails: [u8; WORD], first: u8, last: u8) -> u64 {
+fn word(bytes: &[u8; WORD]) -> u64 {
+    u64::from_le_bytes(*bytes)
+}
+
+fn each(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; WORD])
+}
+
+/// The top bit of each byte that is zero. Adding 0x7f to the low bits of any other carries into it.
+fn zeros(word: u64) -> u64 {
     const LOW: u64 = u64::from_le_bytes([0x7f; WORD]);
-    let each = |byte: u8| u64::from_le_bytes([byte; WORD]);
-    // A byte is zero where both fit; adding 0x7f to its low bits carries into the top bit otherwise.
-    let differ = (u64::from_le_bytes(heads) ^ each(first)) | (u64::from_le_bytes(tails) ^ each(last));
-    !(((differ & LOW) + LOW) | differ | LOW)
+    !(((word & LOW) + LOW) | word | LOW)
+}
+
+/// The same for fewer places than a word holds.
+fn fits_one_by_one(heads: &[u8], tails: &[u8], first: u8, last: u8) -> u64 {
+    let fits = heads.iter().zip(tails).map(|(head, tail)| *head == first && *tail == last);
+    fits.enumerate().fold(0, |all, (i, fits)| all | u64::from(fits) << (8 * i + 7))
 }
 
 /// A search that is under way.
@@ -86,38 +95,56 @@ struct Search<'s> {
     line: &'s [u8],
     needle: &'s [u8],
     /// Bytes that may still be compared.
-    budget: usize,
+    budget: Option<usize>,
     first: Option<usize>,
+    second: Option<usize>,
 }
 
-impl Search<'_> {
-    /// Compares at each place of the word at `at` that fits.
-    #[inline]
-    fn compare_all(&mut self, at: usize, mut fits: u64) -> Option<Option<Occurrence>> {
-        while fits != 0 {
-            let found = self.compare(at + fits.trailing_zeros() as usize / 8)?;
-            if found.is_some() {
-                return Some(found);
-            }
-            fits &= fits - 1;
-        }
-        Some(None)
+impl<'s> Search<'s> {
+    fn new(line: &'s [u8], needle: &'s [u8]) -> Self {
+        Self { line, needle, budget: Some(8 * line.len() + SHORT_LINE_BYTES), first: None, second: None }
     }
 
-    /// Compares at one place. `Some(Some(_))` at the second occurrence; `None` when the budget is
-    /// used up.
-    fn compare(&mut self, at: usize) -> Option<Option<Occurrence>> {
-        self.budget = self.budget.checked_sub(self.needle.len())?;
-        if self.line[at..at + self.needle.len()] != *self.needle {
-            return Some(None);
-        }
-        match self.first {
-            None => {
-                self.first = Some(at);
-                Some(None)
+    /// Compares at the places after `at` whose top bit is set; true where nothing is left to find.
+    #[inline(never)]
+    fn compare(&mut self, at: usize, mut fits: u64) -> bool {
+        while fits != 0 {
+            let place = at + fits.trailing_zeros() as usize / 8;
+            fits &= fits - 1;
+            self.budget = self.budget.and_then(|budget| budget.checked_sub(self.needle.len()));
+            if self.budget.is_none() {
+                return true;
             }
-            Some(first) => Some(Some(Occurrence::Many(first, at))),
+            if !self.is_at(place) {
+                continue;
+            }
+            if self.first.is_some() {
+                self.second = Some(place);
+                return true;
+            }
+            self.first = Some(place);
         }
+        false
+    }
+
+    /// Whether the needle stands at `place`. Short ones are compared as one word.
+    fn is_at(&self, place: usize) -> bool {
+        let rest = &self.line[place..];
+        if let (Some(here), Some(needle)) = (rest.first_chunk(), self.needle.first_chunk())
+            && word(here) != word(needle)
+        {
+            return false;
+        }
+        rest.starts_with(self.needle)
+    }
+
+    fn result(&self) -> Option<Occurrence> {
+        self.budget?;
+        Some(match (self.first, self.second) {
+            (None, _) => Occurrence::None,
+            (Some(first), None) => Occurrence::Once(first),
+            (Some(first), Some(second)) => Occurrence::Many(first, second),
+        })
     }
 }
 

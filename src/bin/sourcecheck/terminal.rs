@@ -9,6 +9,19 @@ pub(crate) fn is_idle() -> bool {
     std::env::args_os().len() <= 1 && io::stdin().is_terminal()
 }
 
+/// Standard input. A pipe gets as much room as a batch has, so that the writer need not be woken for
+/// every 64 KiB.
+pub(crate) fn standard_input() -> io::Stdin {
+    let input = io::stdin();
+    #[cfg(target_os = "linux")]
+    {
+        const ROOM_BYTES: usize = 512 * 1024;
+        // What is no pipe, or may not grow, is read as it is.
+        let _ = rustix::pipe::fcntl_setpipe_size(&input, ROOM_BYTES);
+    }
+    input
+}
+
 /// Prints a note for people to standard error. What it holds of the input is made safe.
 pub(crate) fn note(text: &str) {
     // Nothing can be done about a standard error that cannot be written.

@@ -3,7 +3,7 @@
 use crate::args::CheckArgs;
 use crate::progress::Reporter;
 use crate::signals;
-use crate::terminal::{Output, note};
+use crate::terminal::{Output, note, standard_input};
 use sourcecheck::{
     CheckedBatch, Colours, Disk, Error, ErrorKind, Input, JsonLines, Metric, Outcome, RunFolder, RunOptions,
     Sink, Storage, TextReport, TimingFile, Trouble, Wants, check_corpus, exit, expand, write_text_summary,
@@ -48,7 +48,7 @@ fn prepare(args: &CheckArgs) -> Result<(RunOptions, Vec<Input>), Error> {
 
 fn open_inputs(args: &CheckArgs) -> Vec<Input> {
     let storage: Arc<dyn Storage> = Arc::new(Disk);
-    let standard = || Input::from_reader("-", io::stdin());
+    let standard = || Input::from_reader("-", standard_input());
     if args.inputs.is_empty() {
         return vec![standard()];
     }
