@@ -292,9 +292,9 @@ pub(crate) fn read_carefully(raw: &[u8]) -> Result<Tree<'_>, ByteFault> {
         Ok(()) => Ok(tree),
         Err(error) => Err(reader.fault(&error)),
     });
-    // jiter names one kind of lone surrogate and takes the others for bad escapes.
+    // jiter names one kind of lone surrogate, after its end, and takes the others for bad escapes.
     read.map_err(|fault| match lone_surrogate(raw) {
-        Some(offset) if fault.code == Code::InvalidJson && offset <= fault.offset => {
+        Some(offset) if fault.code != Code::TooDeep && offset <= fault.offset => {
             ByteFault { code: Code::InvalidUnicode, fault: None, offset }
         }
         _ => fault,
