@@ -29,24 +29,24 @@
 //! input makes the library panic, exit, read a clock or look at the environment.
 
 // The order is the order of the house: a module uses only modules above it (see tests/walls.rs).
-mod check;
-mod checker;
-mod decode;
-mod diagnostic;
 mod error;
-pub mod exit;
-mod input;
 mod limits;
-mod model;
-mod output;
-mod pipeline;
-mod resolve;
-mod run;
-mod settings;
 mod storage;
-mod summary;
 mod text;
+mod model;
+mod diagnostic;
 mod verdict;
+mod settings;
+mod input;
+mod decode;
+mod resolve;
+mod check;
+mod summary;
+mod output;
+mod run;
+mod checker;
+mod pipeline;
+pub mod exit;
 
 pub use checker::{Checker, Unreadable};
 pub use diagnostic::{
