@@ -21,6 +21,7 @@ pub struct RunFolder {
     verdicts: Option<Box<dyn OutputFile>>,
     /// Bytes that wait for a large write.
     pending: Vec<u8>,
+    finished: bool,
 }
 
 /// Bytes that are written at once.
@@ -44,7 +45,13 @@ impl RunFolder {
         }
         let partial = partial(folder, VERDICTS);
         let verdicts = storage.create(&partial).map_err(failed(&partial))?;
-        Ok(Self { storage, folder: folder.to_owned(), verdicts: Some(verdicts), pending: Vec::new() })
+        Ok(Self {
+            storage,
+            folder: folder.to_owned(),
+            verdicts: Some(verdicts),
+            pending: Vec::new(),
+            finished: false,
+        })
     }
 
     /// Puts every file under its final name, `run.json` last.
@@ -73,7 +80,9 @@ impl RunFolder {
         self.write("summary.csv", &write_summary(run, tally).map_err(table)?)?;
         self.write("codes.csv", &write_codes(run, tally, &settings.lints, inputs).map_err(table)?)?;
         self.write("timing.json", &timing.to_json()?)?;
-        self.write(RUN, &RunFile::new(run, settings, inputs, complete, tally).to_json()?)
+        self.write(RUN, &RunFile::new(run, settings, inputs, complete, tally).to_json()?)?;
+        self.finished = true;
+        Ok(())
     }
 
     /// Writes one whole file.
@@ -124,6 +133,9 @@ impl Sink for RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
         // What was never finished is of no use; that it may be gone already is fine.
         for name in [VERDICTS, "summary.csv", "codes.csv", "timing.json", RUN] {
             let _ = self.storage.remove(&partial(&self.folder, name));
