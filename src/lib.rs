@@ -74,3 +74,8 @@ pub use storage::{Disk, OutputFile, Stat, Storage};
 pub use summary::{CodeTally, Histogram, InputTally, Metric, MetricSums, Place, Tally};
 pub use text::{LineIndex, Occurrence, Sentences, Span, UNICODE_VERSION, Units, find_once};
 pub use verdict::{AnswerFacts, BANDS, Facts, Id, Kind, RecordVerdict, SessionFacts, Share, Status};
+
+/// The README's examples are run with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -50,8 +50,8 @@ impl<W: Write + Send> TextReport<W> {
         if self.hidden > 0 {
             let _ = writeln!(
                 text,
-                "{} more not shown in full; --max-diagnostics N shows more, --json all of them.\n",
-                errors(self.hidden)
+                "{} not shown in full; --max-diagnostics N shows more, --json all of them.\n",
+                more_errors(self.hidden)
             );
         }
         text.push_str(&summary(tally, inputs));
@@ -89,8 +89,8 @@ impl<W: Write + Send> Sink for TextReport<W> {
     }
 }
 
-fn errors(count: u64) -> String {
-    if count == 1 { "1 error".to_owned() } else { format!("{count} errors") }
+fn more_errors(count: u64) -> String {
+    if count == 1 { "1 more error is".to_owned() } else { format!("{count} more errors are") }
 }
 
 /// Errors of a tally, denied lints apart.
@@ -192,8 +192,9 @@ pub(super) fn summary(tally: &Tally, inputs: &[InputTally]) -> String {
     let count = |status| tally.of_status(status);
     let _ = writeln!(
         text,
-        "{} records: {} valid, {} invalid, {} malformed",
+        "{} {}: {} valid, {} invalid, {} malformed",
         tally.records(),
+        if tally.records() == 1 { "record" } else { "records" },
         count(Status::Valid),
         count(Status::Invalid),
         count(Status::Malformed)
@@ -203,7 +204,7 @@ pub(super) fn summary(tally: &Tally, inputs: &[InputTally]) -> String {
         let unit: u128 = if metric.is_in_billionths() { 1_000_000_000 } else { 1 };
         let value = sums.n as f64 / (sums.d * unit) as f64;
         let counts = if metric.is_in_billionths() {
-            format!("{} sources", sums.d)
+            format!("over {} sources", sums.d)
         } else {
             format!("{} of {}", sums.n, sums.d)
         };

@@ -21,6 +21,14 @@ impl fmt::Display for Message<'_> {
     }
 }
 
+/// A boundary's string, with its side.
+fn boundary_str(finding: &Diagnostic) -> &'static str {
+    match finding.pointer.segments() {
+        [.., Segment::Name("end"), Segment::Name(_)] => "end.str",
+        _ => "start.str",
+    }
+}
+
 /// The name of the member that the pointer ends with.
 fn member(finding: &Diagnostic) -> &'static str {
     let name = |segment: &Segment| match segment {
@@ -31,7 +39,7 @@ fn member(finding: &Diagnostic) -> &'static str {
 }
 
 fn code_words(code: Code, finding: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let name = member(finding);
+    let (name, str) = (member(finding), boundary_str(finding));
     let marker = finding.marker.as_deref().unwrap_or("");
     match (code, finding.detail) {
         (Code::InvalidUtf8, Detail::Utf16) => f.write_str(
@@ -56,17 +64,14 @@ fn code_words(code: Code, finding: &Diagnostic, f: &mut fmt::Formatter<'_>) -> f
         }
         (Code::LineOutOfRange, Detail::Lines { line, lines }) => line_words(line, lines, f),
         (Code::StrEmpty, Detail::OnLine(_)) => {
-            write!(f, "`{name}` is empty; write the words at this end of the span")
+            write!(f, "`{str}` is empty; write the words at this end of the span")
         }
         (Code::StrNotFound, Detail::OnLine(line)) => {
-            write!(
-                f,
-                "`{name}` does not occur on line {line}; copy it from the line, character for character"
-            )
+            write!(f, "`{str}` does not occur on line {line}; copy it from the line, character for character")
         }
         (Code::StrAmbiguous, Detail::Columns { line, first, second }) => write!(
             f,
-            "`{name}` occurs more than once on line {line} (columns {first} and {second} are the first); extend it until it occurs once"
+            "`{str}` occurs more than once on line {line} (columns {first} and {second} are the first); extend it until it occurs once"
         ),
         (Code::LinesReversed, Detail::Reversed { start, end }) => match (start, end) {
             (Some(start), Some(end)) => {
