@@ -47,6 +47,8 @@ mod run;
 mod checker;
 mod pipeline;
 pub mod exit;
+#[doc(hidden)]
+pub mod stages;
 
 pub use checker::{Checker, Unreadable};
 pub use diagnostic::{
