@@ -73,7 +73,9 @@ fn stages(criterion: &mut Criterion) {
         let records = lines(corpus);
         let mut decoder = Decoder::default();
         bench("decode", &mut || {
-            records.iter().for_each(|line| assert!(decoder.decode(black_box(line)) || !line.is_empty()))
+            for line in &records {
+                black_box(decoder.decode(black_box(line)));
+            }
         });
         let mut checker = Checker::new(Settings::default());
         let mut verdict = RecordVerdict::new(1);
@@ -102,13 +104,13 @@ fn resolve(criterion: &mut Criterion) {
     assert_eq!(find_once(line.as_bytes(), needle.as_bytes()), sourcecheck::Occurrence::Once(60));
     let mut group = criterion.benchmark_group("resolve");
     group.bench_function("find_once, 120 B", |bencher| {
-        bencher.iter(|| find_once(black_box(line.as_bytes()), needle.as_bytes()))
+        bencher.iter(|| find_once(black_box(line.as_bytes()), needle.as_bytes()));
     });
     let boundary = Boundary { line: LineNumber::Small(1), str: needle };
     let reference = Ref { path: "a", start: boundary, end: boundary };
     assert!(resolve_ref(&line, &reference).is_ok());
     group.bench_function("resolve_ref, one line", |bencher| {
-        bencher.iter(|| resolve_ref(black_box(&line), &reference))
+        bencher.iter(|| resolve_ref(black_box(&line), &reference));
     });
     group.finish();
 }

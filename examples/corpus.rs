@@ -32,7 +32,17 @@ fn parse(arguments: &[String]) -> Option<(Kind, u64, u64, &str)> {
         Some(digits) => (digits, 1_000_000_000),
         None => (bytes.as_str(), 1),
     };
-    Some((Kind::from_name(kind)?, digits.parse::<u64>().ok()? * unit, seed.parse().ok()?, file))
+    Some((kind_of(kind)?, digits.parse::<u64>().ok()? * unit, seed.parse().ok()?, file))
+}
+
+fn kind_of(name: &str) -> Option<Kind> {
+    Some(match name {
+        "small" => Kind::Small,
+        "large" => Kind::Large,
+        "many" => Kind::Many,
+        "answers" => Kind::Answers,
+        _ => return None,
+    })
 }
 
 fn write(kind: Kind, bytes: u64, seed: u64, file: &str) -> io::Result<()> {

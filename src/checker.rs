@@ -25,7 +25,7 @@ pub struct Checker {
     fast: FastReader,
     lists: Lists<'static>,
     session: SessionScratch,
-    evidence: bool,
+    evidence: usize,
     careful_only: bool,
 }
 
@@ -46,22 +46,22 @@ impl Checker {
             fast: FastReader::default(),
             lists: Lists::default(),
             session: SessionScratch::default(),
-            evidence: false,
+            evidence: 0,
             careful_only: false,
         }
     }
 
-    /// Whether errors carry [`Evidence`](crate::Evidence) for people to see. It costs time on
-    /// records with errors.
+    /// How many errors of a record, from the first on, carry [`Evidence`](crate::Evidence) for people
+    /// to see. It costs time on records with errors.
     #[must_use]
-    pub fn with_evidence(mut self, evidence: bool) -> Self {
-        self.set_evidence(evidence);
+    pub fn with_evidence(mut self, errors: usize) -> Self {
+        self.set_evidence(errors);
         self
     }
 
-    /// Switches evidence on or off between two records.
-    pub fn set_evidence(&mut self, evidence: bool) {
-        self.evidence = evidence;
+    /// Changes that number between two records.
+    pub fn set_evidence(&mut self, errors: usize) {
+        self.evidence = errors;
     }
 
     /// Reads every record with the careful reader alone: the slow twin of the fast path, for tests.
@@ -159,17 +159,15 @@ impl Checker {
 }
 
 /// Adds to the errors of a malformed record what people need to see.
-fn explain(evidence: bool, raw: &[u8], verdict: &mut RecordVerdict) {
-    if evidence {
-        attach_evidence(raw, None, &mut verdict.errors);
-    }
+fn explain(evidence: usize, raw: &[u8], verdict: &mut RecordVerdict) {
+    attach_evidence(raw, None, &mut verdict.errors, evidence);
 }
 
 /// Resolves and checks a readable record.
 fn judge(
     settings: &Settings,
     scratch: &mut SessionScratch,
-    evidence: bool,
+    evidence: usize,
     raw: &[u8],
     record: &Record<'_>,
     verdict: &mut RecordVerdict,
@@ -181,9 +179,7 @@ fn judge(
         Record::Answer(answer) => Facts::Answer(check_answer(answer, &mut verdict.errors)),
     };
     verdict.facts = Some(facts);
-    if evidence {
-        attach_evidence(raw, Some(record), &mut verdict.errors);
-    }
+    attach_evidence(raw, Some(record), &mut verdict.errors, evidence);
     check_lints(record, &settings.lints, &mut verdict.lints, &mut verdict.errors);
 }
 

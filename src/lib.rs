@@ -28,6 +28,10 @@
 //! Findings about the data are values ([`Diagnostic`]); an [`Error`] means that a run failed. No
 //! input makes the library panic, exit, read a clock or look at the environment.
 
+// Tests and benches may; the library may not. (The other lints are in Cargo.toml.)
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 // The order is the order of the house: a module uses only modules above it (see tests/walls.rs).
 mod error;
 mod limits;

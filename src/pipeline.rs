@@ -14,7 +14,7 @@ use crate::summary::{InputTally, Place, Tally};
 use crate::verdict::RecordVerdict;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Ends a run early, from any thread. Clones share one state.
@@ -145,7 +145,7 @@ struct Workers<'a> {
     /// Someone's batch was given on, or the run stops.
     moved: Condvar,
     listener: Mutex<Listener<'a>>,
-    wants: AtomicU8,
+    wants: AtomicUsize,
     stop: AtomicBool,
 }
 
@@ -156,7 +156,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<'a> Workers<'a> {
     fn new(inputs: Vec<Input>, options: &'a RunOptions, sink: &'a mut dyn Sink) -> Self {
-        let wants = AtomicU8::new(pack(sink.wants()));
+        let wants = AtomicUsize::new(pack(sink.wants()));
         Self {
             options,
             reader: Mutex::new(Reader::new(inputs, &options.settings)),
@@ -222,6 +222,7 @@ impl<'a> Workers<'a> {
                 Frame::Utf16 => checker.check_unreadable(Unreadable::Utf16, &mut verdict),
             }
             into.tally.add(&verdict, Place { input: task.input, line });
+            into.errors += verdict.errors.len() as u64;
             if wants.json {
                 write_verdict(&task.file, &verdict, &mut into.json);
             }
@@ -450,15 +451,13 @@ impl Reader {
     }
 }
 
-/// What is wanted, in a byte that threads can share.
-fn pack(wants: Wants) -> u8 {
-    u8::from(wants.json)
-        | u8::from(wants.errors) << 1
-        | u8::from(wants.verdicts) << 2
-        | u8::from(wants.evidence) << 3
+/// What is wanted, in a word that threads can share.
+fn pack(wants: Wants) -> usize {
+    let flags = usize::from(wants.json) | usize::from(wants.errors) << 1 | usize::from(wants.verdicts) << 2;
+    flags | wants.evidence.min(usize::MAX >> 3) << 3
 }
 
-fn unpack(bits: u8) -> Wants {
-    let bit = |i: u8| bits & (1 << i) != 0;
-    Wants { json: bit(0), errors: bit(1), verdicts: bit(2), evidence: bit(3) }
+fn unpack(word: usize) -> Wants {
+    let flag = |i: u8| word & (1 << i) != 0;
+    Wants { json: flag(0), errors: flag(1), verdicts: flag(2), evidence: word >> 3 }
 }

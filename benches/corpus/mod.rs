@@ -18,15 +18,6 @@ pub enum Kind {
     Answers,
 }
 
-impl Kind {
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [("small", Self::Small), ("large", Self::Large), ("many", Self::Many), ("answers", Self::Answers)]
-            .into_iter()
-            .find_map(|(known, kind)| (known == name).then_some(kind))
-    }
-}
-
 /// What a corpus holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {

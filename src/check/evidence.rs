@@ -9,9 +9,15 @@ use crate::resolve::inline_markers;
 use crate::text::LineIndex;
 use std::ops::Range;
 
-/// Adds to each error what it needs to be shown. `record` is the readable record, if it is one.
-pub(crate) fn attach_evidence(raw: &[u8], record: Option<&Record<'_>>, errors: &mut [Diagnostic]) {
-    for error in errors {
+/// Adds to the first `count` errors what they need to be shown. `record` is the readable record, if it
+/// is one.
+pub(crate) fn attach_evidence(
+    raw: &[u8],
+    record: Option<&Record<'_>>,
+    errors: &mut [Diagnostic],
+    count: usize,
+) {
+    for error in errors.iter_mut().take(count) {
         let Rule::Code(code) = error.rule else { continue };
         let evidence = match (record, error.offset) {
             (Some(Record::Session(session)), _) => of_ref(session, code, &error.pointer),

@@ -14,8 +14,8 @@ pub struct Wants {
     pub errors: bool,
     /// All verdicts, as values.
     pub verdicts: bool,
-    /// What people need to see of the texts, in the errors.
-    pub evidence: bool,
+    /// How many errors must carry what people need to see of the texts.
+    pub evidence: usize,
 }
 
 impl Wants {
@@ -26,7 +26,7 @@ impl Wants {
             json: self.json || other.json,
             errors: self.errors || other.errors,
             verdicts: self.verdicts || other.verdicts,
-            evidence: self.evidence || other.evidence,
+            evidence: self.evidence.max(other.evidence),
         }
     }
 }
@@ -44,6 +44,8 @@ pub struct CheckedBatch {
     pub verdicts: Vec<RecordVerdict>,
     /// What the batch adds to the run's tally.
     pub tally: Tally,
+    /// Errors in the batch, denied lints among them.
+    pub errors: u64,
     /// Blank lines in the batch.
     pub blank: u64,
     /// Stored bytes of all inputs that had been read when this batch was.

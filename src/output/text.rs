@@ -66,8 +66,7 @@ impl<W: Write + Send> TextReport<W> {
 
 impl<W: Write + Send> Sink for TextReport<W> {
     fn wants(&self) -> Wants {
-        let more = self.left > 0;
-        Wants { errors: more, evidence: more, ..Wants::default() }
+        Wants { errors: self.left > 0, evidence: self.left, ..Wants::default() }
     }
 
     fn take(&mut self, batch: &CheckedBatch) -> Result<(), Error> {
@@ -84,18 +83,13 @@ impl<W: Write + Send> Sink for TextReport<W> {
                 text.push_str("\n\n");
             }
         }
-        self.hidden += count_errors(&batch.tally) - shown;
+        self.hidden += batch.errors.saturating_sub(shown);
         if text.is_empty() { Ok(()) } else { self.print(&text) }
     }
 }
 
 fn more_errors(count: u64) -> String {
     if count == 1 { "1 more error is".to_owned() } else { format!("{count} more errors are") }
-}
-
-/// Errors of a tally, denied lints apart.
-fn count_errors(tally: &Tally) -> u64 {
-    Code::ALL.iter().map(|code| tally.code(*code).count).sum()
 }
 
 /// One error: what is wrong, the line with carets, the place in the record, and what to do.

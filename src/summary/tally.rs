@@ -92,12 +92,15 @@ impl Tally {
     }
 
     fn add_findings(&mut self, findings: &[Diagnostic], place: Place) {
-        for (i, finding) in findings.iter().enumerate() {
-            let is_first = findings[..i].iter().all(|earlier| earlier.rule != finding.rule);
-            let tally = match finding.rule {
-                Rule::Code(code) => &mut self.codes[code as usize],
-                Rule::Lint(lint) => &mut self.lints[lint as usize],
+        // A bit for each code, then for each lint, that this record has had.
+        let mut seen = 0u128;
+        for finding in findings {
+            let (tally, bit) = match finding.rule {
+                Rule::Code(code) => (&mut self.codes[code as usize], code as usize),
+                Rule::Lint(lint) => (&mut self.lints[lint as usize], Code::ALL.len() + lint as usize),
             };
+            let is_first = seen & (1 << bit) == 0;
+            seen |= 1 << bit;
             tally.merge(&CodeTally { count: 1, records: u64::from(is_first), first: Some(place) });
         }
     }

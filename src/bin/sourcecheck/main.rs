@@ -1,5 +1,7 @@
 //! The command line: a table of contents.
 
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod args;
 mod commands;
 mod progress;
