@@ -125,9 +125,11 @@ fn of_bytes(raw: &[u8], place: Range<usize>) -> Evidence {
     let from = (at.saturating_sub(EVIDENCE_BYTES / 3).max(line_start)..at).find(is_start).unwrap_or(at);
     let to = line_end.min(at + EVIDENCE_BYTES / 2);
     let to = (at..to).rev().find(is_start).filter(|_| to < line_end).unwrap_or(to);
+    // Whole characters are marked.
+    let end = (place.end.clamp(at, to)..to).find(is_start).unwrap_or(to);
     let before = String::from_utf8_lossy(&raw[from..at]).into_owned();
-    let marked = String::from_utf8_lossy(&raw[at..place.end.clamp(at, to)]).into_owned();
-    let after = String::from_utf8_lossy(&raw[place.end.clamp(at, to)..to]).into_owned();
+    let marked = String::from_utf8_lossy(&raw[at..end]).into_owned();
+    let after = String::from_utf8_lossy(&raw[end..to]).into_owned();
     let mark = before.len()..before.len() + marked.len();
     Evidence {
         origin: Origin::Record,
@@ -159,4 +161,78 @@ fn window(origin: Origin, number: u64, line: &str, marks: Vec<Range<usize>>) -> 
 /// oldest compiler that this crate supports.)
 fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::checker::Checker;
+    use crate::diagnostic::{Evidence, Origin};
+    use crate::limits::EVIDENCE_BYTES;
+    use crate::settings::Settings;
+
+    /// The evidence of each error of a record.
+    fn evidence(record: &str) -> Vec<Option<Evidence>> {
+        let verdict = Checker::new(Settings::default()).with_evidence(usize::MAX).check(record.as_bytes());
+        verdict.errors.into_iter().map(|error| error.evidence.map(|evidence| *evidence)).collect()
+    }
+
+    /// The marked texts.
+    fn marked(evidence: &Evidence) -> Vec<&str> {
+        evidence.marks.iter().map(|mark| &evidence.window[mark.clone()]).collect()
+    }
+
+    fn session(content: &str, start: &str, end: &str) -> String {
+        format!(
+            "{{\"documents\":[{{\"path\":\"a\",\"content\":\"{content}\"}},{{\"path\":\"b\",\"content\":\"p\"}}],\
+             \"annotations\":[{{\"claim\":{{\"path\":\"a\",\"start\":{{\"line\":2,\"str\":\"{start}\"}},\
+             \"end\":{{\"line\":2,\"str\":\"{end}\"}}}},\"sources\":[{{\"path\":\"b\",\"start\":{{\"line\":1,\"str\":\"p\"}},\
+             \"end\":{{\"line\":1,\"str\":\"p\"}},\"polarity\":\"supports\",\"confidence\":1}}]}}]}}"
+        )
+    }
+
+    #[test]
+    fn every_occurrence_is_marked_overlaps_too() {
+        let found = evidence(&session("x\\naaa 的", "aa", "的"));
+        let [Some(start)] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((start.origin.clone(), start.line), (Origin::Document("a".to_owned()), 2));
+        assert_eq!(start.marks, [0..2, 1..3]);
+    }
+
+    #[test]
+    fn reversed_boundaries_are_both_marked() {
+        let found = evidence(&session("x\\none two", "two", "one"));
+        assert_eq!(marked(found[0].as_ref().unwrap()), ["two", "one"]);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_to_a_window_of_whole_characters() {
+        let line = format!("{}的x{}的x", "的".repeat(70_000), "é".repeat(40));
+        let found = evidence(&session(&format!("x\\n{line}"), "的x", "absent"));
+        let shown = found[0].as_ref().unwrap();
+        assert!(shown.window.len() <= EVIDENCE_BYTES);
+        assert_eq!(marked(shown), ["的x", "的x"]);
+        assert_eq!(shown.skipped, 70_000 - 14);
+        assert!(found[1].as_ref().unwrap().marks.is_empty());
+    }
+
+    #[test]
+    fn a_fault_in_the_json_is_shown_where_it_is() {
+        let shown = evidence("{\"a\": 的}").remove(0).unwrap();
+        assert_eq!((marked(&shown), shown.window.as_str()), (vec!["的"], "{\"a\": 的}"));
+        let shown = evidence("{\n\"a\": tru\n}").remove(0).unwrap();
+        assert_eq!((shown.line, shown.window.as_str()), (2, "\"a\": tru"));
+        let shown =
+            evidence("{\"documents\":[{\"path\":7,\"content\":\"\"}],\"annotations\":[]}").remove(0).unwrap();
+        assert_eq!(marked(&shown), ["7"]);
+    }
+
+    #[test]
+    fn an_answer_shows_the_line_of_its_marker() {
+        let shown = evidence(
+            "{\"status\":\"answered\",\"answer\":\"One [S1].\\nTwo [S2].\",\"citations\":[\"S1\",\"S2\"],\
+             \"context\":{\"sources\":[{\"marker\":\"S1\",\"chunk_id\":\"\",\"document_id\":\"\"}]}}",
+        );
+        let shown = shown[0].as_ref().unwrap();
+        assert_eq!((shown.line, shown.window.as_str(), marked(shown)), (2, "Two [S2].", vec!["[S2]"]));
+    }
 }
