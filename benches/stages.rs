@@ -5,115 +5,191 @@ mod corpus;
 
 use corpus::{Counts, Kind, corpus};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use serde_json::Value;
 use sourcecheck::stages::{Decoder, frame};
 use sourcecheck::{
-    Boundary, Checker, Input, JsonLines, LineNumber, Metric, RecordVerdict, Ref, RunOptions, Settings,
-    Status, check_corpus, find_once, resolve_ref, write_verdict,
+    Checker, Input, JsonLines, LineIndex, Metric, Occurrence, RecordVerdict, RunOptions, Settings, Status,
+    check_corpus, find_once, write_verdict,
 };
 use std::hint::black_box;
-use std::io::Cursor;
+use std::io::{self, Cursor};
+use std::sync::Arc;
 
 const BYTES: usize = 4_000_000;
 const SEED: u64 = 7;
 
 struct Corpus {
     name: &'static str,
-    bytes: Vec<u8>,
+    /// Shared, so that a run that is timed need not copy them.
+    bytes: Arc<[u8]>,
     counts: Counts,
 }
 
-fn corpora() -> Vec<Corpus> {
-    [("small", Kind::Small), ("large", Kind::Large), ("many", Kind::Many), ("answers", Kind::Answers)]
-        .into_iter()
-        .map(|(name, kind)| {
-            let (bytes, counts) = corpus(kind, BYTES, SEED);
-            Corpus { name, bytes, counts }
-        })
-        .collect()
+impl Corpus {
+    fn new(kind: Kind) -> Self {
+        let (bytes, counts) = corpus(kind, BYTES, SEED);
+        Self { name: kind.name(), bytes: bytes.into(), counts }
+    }
+
+    fn lines(&self) -> Vec<&[u8]> {
+        self.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect()
+    }
+
+    fn reader(&self) -> Cursor<Arc<[u8]>> {
+        Cursor::new(Arc::clone(&self.bytes))
+    }
 }
 
-fn lines(corpus: &Corpus) -> Vec<&[u8]> {
-    corpus.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect()
-}
-
-fn run(corpus: &Corpus) -> (u64, u64, u64, u64) {
-    let mut sink = JsonLines::new(Vec::new(), "memory");
-    let input = Input::from_reader("corpus", Cursor::new(corpus.bytes.clone()));
+/// A whole run on every core, its verdicts written to nowhere.
+fn run(corpus: &Corpus) -> Counts {
+    let mut sink = JsonLines::new(io::sink(), "nowhere");
+    let inputs = vec![Input::from_reader("corpus", corpus.reader())];
     let outcome =
-        check_corpus(vec![input], &RunOptions::new(Settings::default()), &mut sink).expect("it runs");
-    let refs = outcome.tally.metric(Metric::ValidityRefs);
-    let malformed = outcome.tally.of_status(Status::Malformed);
-    (outcome.tally.records(), malformed, refs.d as u64, (refs.d - refs.n) as u64)
+        check_corpus(inputs, &RunOptions::new(Settings::default()), &mut sink).expect("the run succeeds");
+    let (refs, citations) =
+        (outcome.tally.metric(Metric::ValidityRefs), outcome.tally.metric(Metric::ValidityCitations));
+    Counts {
+        records: outcome.tally.records(),
+        malformed: outcome.tally.of_status(Status::Malformed),
+        refs: refs.d as u64,
+        broken_refs: (refs.d - refs.n) as u64,
+        citations: citations.d as u64,
+        unknown_citations: (citations.d - citations.n) as u64,
+    }
 }
 
-/// The whole pipeline finds exactly what the generator made.
-fn assert_counts(corpus: &Corpus) {
-    let Counts { records, malformed, refs, broken_refs } = corpus.counts;
-    assert_eq!(run(corpus), (records, malformed, refs, broken_refs), "{}", corpus.name);
-    assert_eq!(frame(Cursor::new(corpus.bytes.clone()), usize::MAX), (records, 0), "{}", corpus.name);
+/// Everything that is timed finds exactly what the generator made.
+fn assert_counts(corpus: &Corpus, sessions: &[Session]) {
+    let Corpus { name, counts, .. } = corpus;
+    let readable = counts.records - counts.malformed;
+    assert_eq!(run(corpus), *counts, "{name}");
+    assert_eq!(frame(corpus.reader(), usize::MAX), (counts.records, 0), "{name}");
     let mut decoder = Decoder::default();
-    let decoded = lines(corpus).iter().filter(|line| decoder.decode(line)).count() as u64;
-    assert_eq!(decoded, records - malformed, "{}", corpus.name);
+    let decoded = corpus.lines().into_iter().filter(|line| decoder.decode(line)).count() as u64;
+    assert_eq!(decoded, readable, "{name}");
+    let mut lines = LineIndex::default();
+    let resolved: u64 = sessions.iter().map(|session| session.resolve(&mut lines)).sum();
+    assert_eq!(resolved, counts.refs - counts.broken_refs, "{name}");
+}
+
+/// A readable session's texts and refs, read by another reader than the checker's.
+struct Session {
+    contents: Vec<String>,
+    /// The refs into each of the contents.
+    refs: Vec<Vec<[Boundary; 2]>>,
+}
+
+struct Boundary {
+    line: i64,
+    str: String,
+}
+
+impl Session {
+    /// `None` for a record that is malformed or no session.
+    fn parse(line: &[u8], checker: &mut Checker) -> Option<Self> {
+        if checker.check(line).status == Status::Malformed {
+            return None;
+        }
+        let record: Value = serde_json::from_slice(line).ok()?;
+        let documents = record["documents"].as_array()?;
+        let contents: Vec<String> =
+            documents.iter().map(|document| text(&document["content"])).collect::<Option<_>>()?;
+        let mut refs: Vec<Vec<[Boundary; 2]>> = documents.iter().map(|_| Vec::new()).collect();
+        for annotation in record["annotations"].as_array()? {
+            for reference in annotation["sources"].as_array()?.iter().chain([&annotation["claim"]]) {
+                let path = &reference["path"];
+                if let Some(document) = documents.iter().position(|document| document["path"] == *path) {
+                    refs[document].push([boundary(&reference["start"])?, boundary(&reference["end"])?]);
+                }
+            }
+        }
+        Some(Self { contents, refs })
+    }
+
+    /// How many refs resolve: the work of the resolver, document by document, from its public parts.
+    fn resolve(&self, lines: &mut LineIndex) -> u64 {
+        let mut resolved = 0;
+        for (content, refs) in self.contents.iter().zip(&self.refs) {
+            lines.rebuild(content);
+            for [start, end] in refs {
+                let places = (find(content, lines, start), find(content, lines, end));
+                let (Some(from), Some(to)) = places else { continue };
+                resolved += u64::from(from <= to && from + start.str.len() <= to + end.str.len());
+            }
+        }
+        resolved
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn boundary(value: &Value) -> Option<Boundary> {
+    Some(Boundary { line: value["line"].as_i64()?, str: text(&value["str"])? })
+}
+
+/// Where a boundary begins, in bytes of the content. Places on later lines are greater, so that
+/// comparing them finds reversed lines too.
+fn find(content: &str, lines: &LineIndex, boundary: &Boundary) -> Option<usize> {
+    let line = lines.line(boundary.line)?;
+    match find_once(&content.as_bytes()[line.clone()], boundary.str.as_bytes()) {
+        Occurrence::Once(at) => Some(line.start + at),
+        Occurrence::None | Occurrence::Many(..) => None,
+    }
+}
+
+fn bench(criterion: &mut Criterion, stage: &str, corpus: &Corpus, mut work: impl FnMut()) {
+    let mut group = criterion.benchmark_group(stage);
+    group.throughput(Throughput::Bytes(corpus.bytes.len() as u64)).sample_size(20);
+    group.bench_function(BenchmarkId::from_parameter(corpus.name), |bencher| bencher.iter(&mut work));
+    group.finish();
 }
 
 fn stages(criterion: &mut Criterion) {
-    for corpus in &corpora() {
-        assert_counts(corpus);
-        let bytes = corpus.bytes.len() as u64;
-        let mut bench = |stage: &str, work: &mut dyn FnMut()| {
-            let mut group = criterion.benchmark_group(stage);
-            group.throughput(Throughput::Bytes(bytes)).sample_size(20);
-            group
-                .bench_function(BenchmarkId::from_parameter(corpus.name), |bencher| bencher.iter(&mut *work));
-            group.finish();
-        };
-        bench("frame", &mut || {
-            black_box(frame(Cursor::new(corpus.bytes.clone()), usize::MAX));
+    for corpus in &Kind::ALL.map(Corpus::new) {
+        let records = corpus.lines();
+        let mut checker = Checker::new(Settings::default());
+        let sessions: Vec<Session> =
+            records.iter().filter_map(|line| Session::parse(line, &mut checker)).collect();
+        assert_counts(corpus, &sessions);
+
+        bench(criterion, "frame", corpus, || {
+            black_box(frame(corpus.reader(), usize::MAX));
         });
-        let records = lines(corpus);
         let mut decoder = Decoder::default();
-        bench("decode", &mut || {
+        bench(criterion, "decode", corpus, || {
             for line in &records {
                 black_box(decoder.decode(black_box(line)));
             }
         });
-        let mut checker = Checker::new(Settings::default());
+        let mut lines = LineIndex::default();
+        if !sessions.is_empty() {
+            bench(criterion, "resolve", corpus, || {
+                for session in &sessions {
+                    black_box(black_box(session).resolve(&mut lines));
+                }
+            });
+        }
         let mut verdict = RecordVerdict::new(1);
-        bench("check", &mut || {
+        bench(criterion, "check", corpus, || {
             for line in &records {
                 verdict.reset(1);
                 checker.check_into(black_box(line), &mut verdict);
+                black_box(&verdict);
             }
         });
         let verdicts: Vec<RecordVerdict> = records.iter().map(|line| checker.check(line)).collect();
         let mut out = Vec::new();
-        bench("write", &mut || {
+        bench(criterion, "write", corpus, || {
             out.clear();
             verdicts.iter().for_each(|verdict| write_verdict("corpus.jsonl", black_box(verdict), &mut out));
         });
-        bench("pipeline", &mut || {
+        bench(criterion, "pipeline", corpus, || {
             black_box(run(corpus));
         });
     }
 }
 
-fn resolve(criterion: &mut Criterion) {
-    let (bytes, _) = corpus(Kind::Small, 4_000, SEED);
-    let line = String::from_utf8_lossy(&bytes[200..320]).into_owned();
-    let needle = &line[60..66];
-    assert_eq!(find_once(line.as_bytes(), needle.as_bytes()), sourcecheck::Occurrence::Once(60));
-    let mut group = criterion.benchmark_group("resolve");
-    group.bench_function("find_once, 120 B", |bencher| {
-        bencher.iter(|| find_once(black_box(line.as_bytes()), needle.as_bytes()));
-    });
-    let boundary = Boundary { line: LineNumber::Small(1), str: needle };
-    let reference = Ref { path: "a", start: boundary, end: boundary };
-    assert!(resolve_ref(&line, &reference).is_ok());
-    group.bench_function("resolve_ref, one line", |bencher| {
-        bencher.iter(|| resolve_ref(black_box(&line), &reference));
-    });
-    group.finish();
-}
-
-criterion_group!(benches, stages, resolve);
+criterion_group!(benches, stages);
 criterion_main!(benches);

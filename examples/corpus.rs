@@ -1,4 +1,4 @@
-//! Makes a corpus of generated records: `corpus KIND BYTES SEED FILE`.
+//! Writes a corpus of generated records, and its counts as one line of JSON to standard error.
 
 #[path = "../benches/corpus/mod.rs"]
 mod corpus;
@@ -7,10 +7,20 @@ use corpus::{Generator, Kind};
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: corpus small|large|many|answers BYTES SEED FILE   (BYTES with k, M or G; FILE `-` for standard output)";
+const USAGE: &str = "\
+usage: corpus KIND BYTES SEED FILE
+
+  KIND   small, large, many or answers
+  BYTES  the least size of the corpus; may end in k, M or G
+  SEED   a number; the same one gives the same corpus
+  FILE   where to write it; - for standard output";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments == ["--help"] || arguments == ["-h"] {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     let Some((kind, bytes, seed, file)) = parse(&arguments) else {
         eprintln!("{USAGE}");
         return ExitCode::from(64);
@@ -26,23 +36,18 @@ fn main() -> ExitCode {
 
 fn parse(arguments: &[String]) -> Option<(Kind, u64, u64, &str)> {
     let [kind, bytes, seed, file] = arguments else { return None };
-    let (digits, unit) = match bytes.strip_suffix(['k', 'M', 'G']) {
-        Some(digits) if bytes.ends_with('k') => (digits, 1_000),
-        Some(digits) if bytes.ends_with('M') => (digits, 1_000_000),
-        Some(digits) => (digits, 1_000_000_000),
-        None => (bytes.as_str(), 1),
-    };
-    Some((kind_of(kind)?, digits.parse::<u64>().ok()? * unit, seed.parse().ok()?, file))
+    let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
+    Some((kind, parse_bytes(bytes)?, seed.parse().ok()?, file))
 }
 
-fn kind_of(name: &str) -> Option<Kind> {
-    Some(match name {
-        "small" => Kind::Small,
-        "large" => Kind::Large,
-        "many" => Kind::Many,
-        "answers" => Kind::Answers,
-        _ => return None,
-    })
+fn parse_bytes(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.as_bytes().last()? {
+        b'k' => (&text[..text.len() - 1], 1_000),
+        b'M' => (&text[..text.len() - 1], 1_000_000),
+        b'G' => (&text[..text.len() - 1], 1_000_000_000),
+        _ => (text, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 fn write(kind: Kind, bytes: u64, seed: u64, file: &str) -> io::Result<()> {
@@ -59,8 +64,13 @@ fn write(kind: Kind, bytes: u64, seed: u64, file: &str) -> io::Result<()> {
     target.flush()?;
     let counts = generator.counts;
     eprintln!(
-        "{{\"bytes\":{written},\"records\":{},\"malformed\":{},\"refs\":{},\"broken_refs\":{}}}",
-        counts.records, counts.malformed, counts.refs, counts.broken_refs
+        "{{\"bytes\":{written},\"records\":{},\"malformed\":{},\"refs\":{},\"broken_refs\":{},\"citations\":{},\"unknown_citations\":{}}}",
+        counts.records,
+        counts.malformed,
+        counts.refs,
+        counts.broken_refs,
+        counts.citations,
+        counts.unknown_citations
     );
     Ok(())
 }

@@ -25,6 +25,12 @@ pub(crate) trait Node<'r>: Copy {
     fn number(self) -> Option<Number<'r>>;
     fn members(self) -> Option<Self::Members>;
     fn items(self) -> Option<Self::Items>;
+
+    /// The members of a boundary that is written as most are: `{"line":1,"str":"x"}` and nothing
+    /// more. `None` says nothing: then the members are to be read one by one.
+    fn usual_boundary(self) -> Option<(i64, &'r str)> {
+        None
+    }
 }
 
 /// A number, as exactly as its reader knows it.
@@ -189,6 +195,20 @@ impl<'t, 'r> Node<'r> for TapeNode<'t, 'r> {
     fn items(self) -> Option<Self::Items> {
         match self.0.split_first() {
             Some((TapeItem::Array { len, .. }, rest)) => Some(TapeItems { rest, left: *len }),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn usual_boundary(self) -> Option<(i64, &'r str)> {
+        use StaticNode::{I64, U64};
+        let [TapeItem::Object { len: 2, .. }, first, number, second, TapeItem::String(str), ..] = self.0 else {
+            return None;
+        };
+        let (TapeItem::String("line"), TapeItem::String("str")) = (first, second) else { return None };
+        match number {
+            TapeItem::Static(I64(line)) => Some((*line, str)),
+            TapeItem::Static(U64(line)) => Some((i64::try_from(*line).ok()?, str)),
             _ => None,
         }
     }

@@ -179,6 +179,9 @@ fn read_boundary<'r, N: Node<'r>>(
     findings: &mut Findings,
 ) -> Option<Boundary<'r>> {
     let node = required(field, at, findings)?;
+    if let Some((line, str)) = node.usual_boundary() {
+        return Some(Boundary { line: LineNumber::Small(line), str });
+    }
     let found = members!(node; line = "line", str = "str");
     let (line, str) = required_object(node, found, at, findings)?;
     let line = read_line(&line, &at.name("line"), findings);
