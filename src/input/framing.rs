@@ -506,6 +506,24 @@ mod tests {
         assert!(fault.is_some() && !found.is_empty());
     }
 
+    #[test]
+    fn a_corrupt_stream_gives_all_that_came_before_whatever_the_reads() {
+        let text: Vec<u8> =
+            (0..40_000).flat_map(|i| format!("{i} {}\n", i * 7919 % 1_000_003).into_bytes()).collect();
+        for whole in [gzip(&text), zstd::encode_all(&text[..], 3).unwrap()] {
+            let mut corrupt = whole.clone();
+            let at = whole.len() * 3 / 4;
+            corrupt[at..at + 16].fill(0xff);
+            let (expected, fault) = read_all(&corrupt, InputFormat::Jsonl, 100, 1);
+            assert!(fault.is_some() && expected.len() > 10_000, "{}", expected.len());
+            for piece in [7, 4096, 1 << 20] {
+                let (found, fault) = read_all(&corrupt, InputFormat::Jsonl, 100, piece);
+                assert!(fault.is_some());
+                assert_eq!(found.len(), expected.len(), "reads of {piece}");
+            }
+        }
+    }
+
     proptest! {
         /// The naive twin: split the whole input at LF.
         #[test]
