@@ -1,13 +1,18 @@
 //! gzip and zstd, told by their first bytes and never by a name.
 
-use flate2::bufread::GzDecoder;
+//!
+//! The decoders are driven here, call by call: a reader of theirs drops what a call has decompressed
+//! before it met a fault, and with it whole records.
+
+use flate2::{Crc, Decompress, FlushDecompress, Status};
 use std::io::{self, BufRead, Read};
+use zstd::stream::raw::{InBuffer, Operation, OutBuffer};
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// A reader of stored bytes that knows how many were used.
-struct Stored {
+pub(super) struct Stored {
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     at: usize,
@@ -80,22 +85,10 @@ impl BufRead for Stored {
 
 /// The decompressed bytes of an input.
 pub(super) enum Decompressed {
-    Plain(PlainReader),
-    Gzip(Box<GzipReader>),
-    Zstd(ZstdReader),
+    Plain(Box<Stored>),
+    Gzip(Box<Faultless<Gzip>>),
+    Zstd(Box<Faultless<Zstd>>),
 }
-
-/// Bytes that are stored as they are.
-pub(super) struct PlainReader(Stored);
-
-/// Every member of a gzip file, one after the other. `None` once the last one has ended.
-pub(super) struct GzipReader {
-    member: Option<GzDecoder<Stored>>,
-    used: u64,
-}
-
-/// Every frame of a zstd file.
-pub(super) struct ZstdReader(zstd::Decoder<'static, Stored>);
 
 impl Decompressed {
     /// Looks at the first bytes and reads what they announce.
@@ -103,20 +96,20 @@ impl Decompressed {
         let mut stored = Stored::new(reader);
         let head = stored.peek(ZSTD.len())?;
         Ok(if head.starts_with(&GZIP) {
-            Self::Gzip(Box::new(GzipReader { member: Some(GzDecoder::new(stored)), used: 0 }))
+            Self::Gzip(Box::new(Faultless::new(Gzip::new(), stored)))
         } else if is_zstd(head) {
-            Self::Zstd(ZstdReader(zstd::Decoder::with_buffer(stored)?))
+            Self::Zstd(Box::new(Faultless::new(Zstd::new()?, stored)))
         } else {
-            Self::Plain(PlainReader(stored))
+            Self::Plain(Box::new(stored))
         })
     }
 
     /// Stored bytes that were used so far: where a fault is, when reading has just failed.
     pub(super) fn stored_bytes(&self) -> u64 {
         match self {
-            Self::Plain(reader) => reader.0.used,
-            Self::Gzip(reader) => reader.member.as_ref().map_or(reader.used, |member| member.get_ref().used),
-            Self::Zstd(reader) => reader.0.get_ref().used,
+            Self::Plain(stored) => stored.used,
+            Self::Gzip(reader) => reader.stored.used,
+            Self::Zstd(reader) => reader.stored.used,
         }
     }
 }
@@ -129,31 +122,73 @@ fn is_zstd(head: &[u8]) -> bool {
 impl Read for Decompressed {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Plain(reader) => reader.0.read(into),
+            Self::Plain(stored) => stored.read(into),
             Self::Gzip(reader) => reader.read(into),
-            Self::Zstd(reader) => reader.0.read(into),
+            Self::Zstd(reader) => reader.read(into),
         }
     }
 }
 
-impl GzipReader {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while let Some(member) = &mut self.member {
-            let read = member.read(into)?;
-            if read > 0 || into.is_empty() {
-                return Ok(read);
-            }
-            self.next_member()?;
-        }
-        Ok(0)
+/// Decompresses step by step.
+pub(super) trait Decoder {
+    /// Decompresses some of `stored` into `into`, and says how many bytes that gave, also where it met
+    /// a fault; none and no fault at the end.
+    fn step(&mut self, stored: &mut Stored, into: &mut [u8]) -> (usize, io::Result<()>);
+}
+
+/// Gives every byte that was decompressed before a fault, then the fault.
+pub(super) struct Faultless<D> {
+    decoder: D,
+    stored: Stored,
+    fault: Option<io::Error>,
+}
+
+impl<D: Decoder> Faultless<D> {
+    fn new(decoder: D, stored: Stored) -> Self {
+        Self { decoder, stored, fault: None }
     }
 
-    /// After the end of a member: another one, zeros up to the end, or the end.
-    fn next_member(&mut self) -> io::Result<()> {
-        let Some(ended) = self.member.take() else { return Ok(()) };
-        let mut stored = ended.into_inner();
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
+        match self.decoder.step(&mut self.stored, into) {
+            (0, Err(fault)) => Err(fault),
+            (given, result) => {
+                self.fault = result.err();
+                Ok(given)
+            }
+        }
+    }
+}
+
+fn corrupt(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+fn cut_short(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, what)
+}
+
+/// Every member of a gzip file, one after the other (RFC 1952).
+pub(super) struct Gzip {
+    /// The deflate stream of the member that is being read; `None` between two members.
+    member: Option<Decompress>,
+    crc: Crc,
+    ended: bool,
+}
+
+impl Gzip {
+    fn new() -> Self {
+        Self { member: None, crc: Crc::new(), ended: false }
+    }
+
+    /// The next member's header; zeros up to the end of the file, or its end, end it all.
+    fn begin_member(&mut self, stored: &mut Stored) -> io::Result<()> {
         if stored.peek(GZIP.len())?.starts_with(&GZIP) {
-            self.member = Some(GzDecoder::new(stored));
+            skip_header(stored)?;
+            self.member = Some(Decompress::new(false));
+            self.crc.reset();
             return Ok(());
         }
         loop {
@@ -161,12 +196,133 @@ impl GzipReader {
             let zeros = padding.iter().take_while(|byte| **byte == 0).count();
             let (all, end) = (zeros == padding.len(), padding.is_empty());
             stored.consume(zeros);
-            self.used = stored.used;
             if !all {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "bytes after the last gzip member"));
+                return Err(corrupt("bytes after the last gzip member"));
             }
             if end {
+                self.ended = true;
                 return Ok(());
+            }
+        }
+    }
+
+    /// The checksum and length at the end of a member.
+    fn end_member(&mut self, stored: &mut Stored) -> io::Result<()> {
+        self.member = None;
+        let trailer = take(stored, 8)?;
+        let number =
+            |at: usize| trailer[at..at + 4].iter().rev().fold(0u32, |n, byte| n << 8 | u32::from(*byte));
+        if number(0) != self.crc.sum() {
+            return Err(corrupt("the gzip member's checksum is another than its content has"));
+        }
+        if number(4) != self.crc.amount() {
+            return Err(corrupt("the gzip member's length is another than its content has"));
+        }
+        Ok(())
+    }
+}
+
+impl Decoder for Gzip {
+    fn step(&mut self, stored: &mut Stored, into: &mut [u8]) -> (usize, io::Result<()>) {
+        while !self.ended && !into.is_empty() {
+            let Some(member) = &mut self.member else {
+                match self.begin_member(stored) {
+                    Ok(()) => continue,
+                    Err(fault) => return (0, Err(fault)),
+                }
+            };
+            let input = match stored.fill_buf() {
+                Ok(input) => input,
+                Err(fault) => return (0, Err(fault)),
+            };
+            let is_last = input.is_empty();
+            let before = (member.total_in(), member.total_out());
+            let status = member.decompress(input, into, FlushDecompress::None);
+            let used = (member.total_in() - before.0) as usize;
+            let given = (member.total_out() - before.1) as usize;
+            stored.consume(used);
+            self.crc.update(&into[..given]);
+            let result = match status {
+                Ok(Status::StreamEnd) => self.end_member(stored),
+                Ok(_) if is_last && given == 0 => Err(cut_short("the gzip stream ends before its end")),
+                Ok(_) => Ok(()),
+                Err(_) => Err(corrupt("the gzip stream is corrupt")),
+            };
+            if given > 0 || result.is_err() {
+                return (given, result);
+            }
+        }
+        (0, Ok(()))
+    }
+}
+
+/// Passes over a gzip header (RFC 1952, section 2.3).
+fn skip_header(stored: &mut Stored) -> io::Result<()> {
+    let fixed = take(stored, 10)?;
+    let (method, flags) = (fixed[2], fixed[3]);
+    if method != 8 || flags & 0xe0 != 0 {
+        return Err(corrupt("the gzip header is of no kind that is known"));
+    }
+    if flags & 0x04 != 0 {
+        let length = take(stored, 2)?;
+        take(stored, usize::from(length[0]) | usize::from(length[1]) << 8)?;
+    }
+    for is_there in [flags & 0x08, flags & 0x10] {
+        // A name, then a comment, each ended by a zero.
+        while is_there != 0 && take(stored, 1)?[0] != 0 {}
+    }
+    if flags & 0x02 != 0 {
+        take(stored, 2)?;
+    }
+    Ok(())
+}
+
+/// The next bytes of a gzip file's frame; at most 64 KiB are asked for.
+fn take(stored: &mut Stored, count: usize) -> io::Result<Vec<u8>> {
+    let bytes = stored.peek(count)?.get(..count).map(<[u8]>::to_vec);
+    let bytes = bytes.ok_or_else(|| cut_short("the gzip stream ends before its end"))?;
+    stored.consume(count);
+    Ok(bytes)
+}
+
+/// Every frame of a zstd file.
+pub(super) struct Zstd {
+    frames: zstd::stream::raw::Decoder<'static>,
+    in_frame: bool,
+}
+
+impl Zstd {
+    fn new() -> io::Result<Self> {
+        Ok(Self { frames: zstd::stream::raw::Decoder::new()?, in_frame: false })
+    }
+}
+
+impl Decoder for Zstd {
+    fn step(&mut self, stored: &mut Stored, into: &mut [u8]) -> (usize, io::Result<()>) {
+        loop {
+            let input = match stored.fill_buf() {
+                Ok(input) => input,
+                Err(fault) => return (0, Err(fault)),
+            };
+            let is_last = input.is_empty();
+            let (mut input, mut output) = (InBuffer::around(input), OutBuffer::around(&mut *into));
+            let hint = self.frames.run(&mut input, &mut output);
+            let (used, given) = (input.pos(), output.pos());
+            stored.consume(used);
+            if let (Ok(hint), true) = (&hint, used + given > 0) {
+                // Nothing more is due once a frame has ended.
+                self.in_frame = *hint != 0;
+            }
+            if given > 0 || hint.is_err() {
+                return (given, hint.map(drop));
+            }
+            if is_last {
+                let whole = if self.in_frame {
+                    Err(cut_short("the zstd stream ends before its end"))
+                } else {
+                    Ok(())
+                };
+                return (0, whole);
             }
         }
     }
