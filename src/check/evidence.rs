@@ -127,15 +127,24 @@ fn of_bytes(raw: &[u8], place: Range<usize>) -> Evidence {
     let to = (at..to).rev().find(is_start).filter(|_| to < line_end).unwrap_or(to);
     // Whole characters are marked.
     let end = (place.end.clamp(at, to)..to).find(is_start).unwrap_or(to);
-    let before = String::from_utf8_lossy(&raw[from..at]).into_owned();
-    let marked = String::from_utf8_lossy(&raw[at..end]).into_owned();
-    let after = String::from_utf8_lossy(&raw[end..to]).into_owned();
-    let mark = before.len()..before.len() + marked.len();
+    let mut text = String::from_utf8_lossy(&raw[from..at]).into_owned();
+    // A byte that is no character becomes one of three bytes, so the text is cut again.
+    let cut = text.len().saturating_sub(EVIDENCE_BYTES / 3);
+    let cut = (cut..=text.len()).find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+    let skipped =
+        String::from_utf8_lossy(&raw[line_start..from]).chars().count() + text[..cut].chars().count();
+    text.drain(..cut);
+    let start = text.len();
+    text.push_str(&String::from_utf8_lossy(&raw[at..end]));
+    let marked = text.len();
+    text.push_str(&String::from_utf8_lossy(&raw[end..to]));
+    text.truncate(floor_boundary(&text, EVIDENCE_BYTES));
+    let mark = start..marked.min(text.len());
     Evidence {
         origin: Origin::Record,
         line: number,
-        skipped: String::from_utf8_lossy(&raw[line_start..from]).chars().count() as u64,
-        window: before + &marked + &after,
+        skipped: skipped as u64,
+        window: text,
         marks: Some(mark).filter(|mark| !mark.is_empty()).into_iter().collect(),
     }
 }
@@ -224,6 +233,15 @@ mod tests {
         let shown =
             evidence("{\"documents\":[{\"path\":7,\"content\":\"\"}],\"annotations\":[]}").remove(0).unwrap();
         assert_eq!(marked(&shown), ["7"]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_characters_stay_within_the_window() {
+        let record = [b"{\"a\":\"".as_slice(), &[0xff; 500], b"\"}"].concat();
+        let verdict = Checker::new(Settings::default()).with_evidence(1).check(&record);
+        let shown = verdict.errors[0].evidence.as_ref().unwrap();
+        assert!(shown.window.len() <= EVIDENCE_BYTES, "{}", shown.window.len());
+        assert_eq!((shown.skipped, marked(shown).len()), (0, 1));
     }
 
     #[test]
