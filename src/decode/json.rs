@@ -202,7 +202,8 @@ impl<'t, 'r> Node<'r> for TapeNode<'t, 'r> {
     #[inline]
     fn usual_boundary(self) -> Option<(i64, &'r str)> {
         use StaticNode::{I64, U64};
-        let [TapeItem::Object { len: 2, .. }, first, number, second, TapeItem::String(str), ..] = self.0 else {
+        let [TapeItem::Object { len: 2, .. }, first, number, second, TapeItem::String(str), ..] = self.0
+        else {
             return None;
         };
         let (TapeItem::String("line"), TapeItem::String("str")) = (first, second) else { return None };
