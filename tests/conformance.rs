@@ -6,7 +6,9 @@ use sourcecheck::{
     RunOptions, Settings, check_corpus, resolve_ref, write_verdict_to_string,
 };
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// One line of a file, and where it came from.
@@ -16,6 +18,11 @@ struct Case {
 }
 
 impl Case {
+    /// What a failure says first: where the case stands, and why it has its verdict.
+    fn title(&self) -> String {
+        format!("{}/{} ({})", self.file, self.text("name"), self.text("why"))
+    }
+
     fn text(&self, member: &str) -> &str {
         self.data[member].as_str().unwrap_or("")
     }
@@ -81,12 +88,13 @@ fn decode_base64(text: &str) -> Vec<u8> {
 
 /// The verdict line of a whole run over the record.
 fn run(case: &Case) -> String {
-    let options = RunOptions::new(case.settings());
+    let mut options = RunOptions::new(case.settings());
+    options.threads = NonZeroUsize::MIN;
     let input = Input::from_reader("corpus", std::io::Cursor::new(case.record()));
     let mut sink = JsonLines::new(Vec::new(), "memory");
     check_corpus(vec![input], &options, &mut sink).unwrap();
     let out = String::from_utf8(sink.into_inner()).unwrap();
-    assert_eq!(out.matches('\n').count(), 1, "{}/{}", case.file, case.text("name"));
+    assert_eq!(out.matches('\n').count(), 1, "{}", case.title());
     out.trim_end().to_owned()
 }
 
@@ -184,58 +192,79 @@ fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
-#[test]
-fn every_case_has_its_verdict() {
+/// The verdict of the careful reader alone, as it is printed; `None` where the line is none that a
+/// reader is given.
+fn run_carefully(case: &Case, line: &str) -> Option<String> {
+    if line.contains("record_too_large") || line.contains("UTF-16") {
+        return None;
+    }
+    let record = case.record();
+    let record = record.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&record);
+    let verdict = Checker::new(case.settings()).careful_only().check(record);
+    Some(write_verdict_to_string("corpus", &verdict))
+}
+
+/// What is wrong with one case.
+fn failures(case: &Case) -> Vec<String> {
     let mut failures = Vec::new();
-    let cases = cases();
-    for case in &cases {
-        let expected = &case.data["expected"];
-        let line = run(case);
-        let mut ways = vec![("a run", line.clone())];
-        if !line.contains("record_too_large") && !line.contains("UTF-16") {
-            let record = case.record();
-            let record = record.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&record);
-            let verdict = Checker::new(case.settings()).careful_only().check(record);
-            ways.push(("the careful reader", write_verdict_to_string("corpus", &verdict)));
-            if ways[1].1 != line {
-                failures.push(format!(
-                    "{}/{}: the two readers differ:\n  {line}\n  {}",
-                    case.file,
-                    case.text("name"),
-                    ways[1].1
-                ));
-            }
-        }
-        for (way, line) in &ways {
-            let found = shape(line, expected);
-            if found != *expected {
-                failures.push(format!(
-                    "{}/{} by {way} ({})\n  expected {expected}\n  found    {found}",
-                    case.file,
-                    case.text("name"),
-                    case.text("why")
-                ));
-            }
-        }
-        if let Some(expected) = expected.get("spans") {
-            let found = spans(&serde_json::from_slice(&case.record()).unwrap());
-            if found != *expected {
-                failures.push(format!(
-                    "{}/{} spans\n  expected {expected}\n  found    {found}",
-                    case.file,
-                    case.text("name")
-                ));
-            }
+    let mut differ = |what: &str, expected: &dyn Display, found: &dyn Display| {
+        failures.push(format!("{}: {what}\n  expected {expected}\n  found    {found}", case.title()));
+    };
+    let expected = &case.data["expected"];
+    let line = run(case);
+    let found = shape(&line, expected);
+    if found != *expected {
+        differ("a run", expected, &found);
+    }
+    if let Some(careful) = run_carefully(case, &line).filter(|careful| *careful != line) {
+        differ("the careful reader", &line, &careful);
+    }
+    if let Some(expected) = expected.get("spans") {
+        let found = spans(&serde_json::from_slice(&case.record()).unwrap());
+        if found != *expected {
+            differ("spans", expected, &found);
         }
     }
-    assert!(
-        failures.is_empty(),
-        "{} of {} cases failed:\n{}",
-        failures.len(),
-        cases.len(),
-        failures.join("\n")
-    );
+    failures
+}
+
+#[test]
+fn every_case_has_its_verdict() {
+    let cases = cases();
+    let failures: Vec<String> = cases.iter().flat_map(failures).collect();
+    assert!(failures.is_empty(), "{} of {} cases:\n{}", failures.len(), cases.len(), failures.join("\n"));
     assert!(cases.len() > 300, "only {} cases were found", cases.len());
+}
+
+/// Members that `expected` may have: a misspelt one would never be compared.
+#[test]
+fn every_member_is_one_that_is_compared() {
+    let known = [
+        "status",
+        "kind",
+        "id",
+        "id_text",
+        "errors",
+        "lints",
+        "offset",
+        "counts",
+        "coverage",
+        "polarity",
+        "confidence",
+        "documents_cited",
+        "spans_cited",
+        "chunks_cited",
+        "spans",
+    ];
+    for case in cases() {
+        for member in case.data["expected"].as_object().unwrap().keys() {
+            assert!(known.contains(&member.as_str()), "{}: {member}", case.title());
+        }
+        for member in case.data["settings"].as_object().into_iter().flatten().map(|(name, _)| name) {
+            let known = ["claim_path", "deny", "allow", "max_record_bytes"];
+            assert!(known.contains(&member.as_str()), "{}: {member}", case.title());
+        }
+    }
 }
 
 #[test]
