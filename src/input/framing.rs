@@ -524,6 +524,24 @@ mod tests {
         }
     }
 
+    /// A frame of several blocks that fits into one read: a decoder that is given all of it at once
+    /// says nothing of the blocks before the corrupt one.
+    #[test]
+    fn a_small_corrupt_frame_gives_its_whole_blocks() {
+        let text: Vec<u8> = (0..30_000).flat_map(|i| format!("{}\n", i * 7919 % 1_000_003).into_bytes()).collect();
+        let mut frame = zstd::encode_all(&text[..], 3).unwrap();
+        assert!(frame.len() < 128 * 1024, "{}", frame.len());
+        let at = frame.len() * 9 / 10;
+        frame[at..at + 16].fill(0xff);
+        let (expected, _) = read_all(&frame, InputFormat::Jsonl, 100, 1);
+        assert!(expected.len() > 10_000, "{}", expected.len());
+        for piece in [500, 5_000, 1 << 20] {
+            let (found, fault) = read_all(&frame, InputFormat::Jsonl, 100, piece);
+            assert!(fault.is_some());
+            assert_eq!(found.len(), expected.len(), "reads of {piece}");
+        }
+    }
+
     proptest! {
         /// The naive twin: split the whole input at LF.
         #[test]
