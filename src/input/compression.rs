@@ -289,11 +289,17 @@ fn take(stored: &mut Stored, count: usize) -> io::Result<Vec<u8>> {
 pub(super) struct Zstd {
     frames: zstd::stream::raw::Decoder<'static>,
     in_frame: bool,
+    /// Bytes that the decoder is given next: what it asked for and no more, so that a call decodes
+    /// one block. Of a call that fails it tells nothing, not even what came before the fault.
+    due: usize,
 }
+
+/// The first bytes of a frame, from which the decoder knows what it needs (RFC 8878, section 3.1.1).
+const FRAME_START_BYTES: usize = 5;
 
 impl Zstd {
     fn new() -> io::Result<Self> {
-        Ok(Self { frames: zstd::stream::raw::Decoder::new()?, in_frame: false })
+        Ok(Self { frames: zstd::stream::raw::Decoder::new()?, in_frame: false, due: FRAME_START_BYTES })
     }
 }
 
@@ -305,6 +311,7 @@ impl Decoder for Zstd {
                 Err(fault) => return (0, Err(fault)),
             };
             let is_last = input.is_empty();
+            let input = &input[..self.due.min(input.len())];
             let (mut input, mut output) = (InBuffer::around(input), OutBuffer::around(&mut *into));
             let hint = self.frames.run(&mut input, &mut output);
             let (used, given) = (input.pos(), output.pos());
@@ -312,6 +319,13 @@ impl Decoder for Zstd {
             if let (Ok(hint), true) = (&hint, used + given > 0) {
                 // Nothing more is due once a frame has ended.
                 self.in_frame = *hint != 0;
+                self.due = if self.in_frame { *hint } else { FRAME_START_BYTES };
+            }
+            // What did not fit is handed out first, with no input that could fail in the same call.
+            if given == into.len() {
+                self.due = 0;
+            } else if self.due == 0 {
+                self.due = FRAME_START_BYTES;
             }
             if given > 0 || hint.is_err() {
                 return (given, hint.map(drop));
