@@ -528,7 +528,8 @@ mod tests {
     /// says nothing of the blocks before the corrupt one.
     #[test]
     fn a_small_corrupt_frame_gives_its_whole_blocks() {
-        let text: Vec<u8> = (0..30_000).flat_map(|i| format!("{}\n", i * 7919 % 1_000_003).into_bytes()).collect();
+        let text: Vec<u8> =
+            (0..30_000).flat_map(|i| format!("{}\n", i * 7919 % 1_000_003).into_bytes()).collect();
         let mut frame = zstd::encode_all(&text[..], 3).unwrap();
         assert!(frame.len() < 128 * 1024, "{}", frame.len());
         let at = frame.len() * 9 / 10;
