@@ -50,11 +50,28 @@ impl<R: Read> Read for Dribble<R> {
     }
 }
 
+/// An encoding that keeps what it encodes: none, or one in two parts, members or frames.
+type Encoding = fn(&[u8]) -> Vec<u8>;
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
+    let member = |bytes: &[u8]| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    in_two_parts(bytes, member)
 }
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    in_two_parts(bytes, |bytes| zstd::encode_all(bytes, 1).unwrap())
+}
+
+fn in_two_parts(bytes: &[u8], encode: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    let (one, two) = bytes.split_at(bytes.len() / 3);
+    [encode(one), encode(two)].concat()
+}
+
+const ENCODINGS: [(&str, Encoding); 3] = [("plain", <[u8]>::to_vec), ("gzip", gzip), ("zstd", zstd)];
 
 /// Three inputs, the first one large.
 fn inputs(encode: impl Fn(&[u8]) -> Vec<u8>, piece: usize) -> Vec<Input> {
@@ -79,23 +96,57 @@ fn threads_and_read_sizes_change_no_byte() {
     }
 }
 
+/// `run.json` without the one thing that compression may change.
+fn without_stored_bytes(run: &[u8]) -> RunFile {
+    let mut file = RunFile::from_json(run).unwrap();
+    file.inputs.iter_mut().for_each(|input| input.stored_bytes = 0);
+    file
+}
+
+fn assert_same_but_stored_bytes(found: &Outputs, expected: &Outputs, what: &str) {
+    assert!(found.verdicts == expected.verdicts, "{what}");
+    assert_eq!(found.summary, expected.summary, "{what}");
+    assert_eq!(found.codes, expected.codes, "{what}");
+    assert_eq!(without_stored_bytes(&found.run), without_stored_bytes(&expected.run), "{what}");
+}
+
 #[test]
-fn single_bytes_change_nothing() {
-    let small = |piece| vec![Input::from_reader("one", Dribble(std::io::Cursor::new(corpus(60)), piece))];
-    assert_eq!(run(small(1), 2).0, run(small(usize::MAX), 1).0);
+fn small_reads_of_every_encoding_change_nothing() {
+    let run = |encode: Encoding, piece, threads| {
+        let read = Dribble(std::io::Cursor::new(encode(&corpus(60))), piece);
+        run(vec![Input::from_reader("one", read)], threads).0
+    };
+    for (name, encode) in ENCODINGS {
+        let whole = run(encode, usize::MAX, 1);
+        assert_same_but_stored_bytes(&whole, &run(<[u8]>::to_vec, usize::MAX, 1), name);
+        for (piece, threads) in [(1, 2), (7, 7), (4096, 2)] {
+            assert!(run(encode, piece, threads) == whole, "{name}, reads of {piece}");
+        }
+    }
 }
 
 #[test]
 fn compression_changes_only_the_stored_bytes() {
     let (plain, _) = run(inputs(<[u8]>::to_vec, usize::MAX), 2);
-    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 1).unwrap();
-    for (name, compressed) in [("gzip", inputs(gzip, 9973)), ("zstd", inputs(zstd, 9973))] {
-        let (outputs, outcome) = run(compressed, 2);
+    for (name, encode) in ENCODINGS {
+        let (outputs, outcome) = run(inputs(encode, 9973), 7);
         assert!(outcome.is_complete(), "{name}");
-        assert!(outputs.verdicts == plain.verdicts, "{name}");
-        assert_eq!(outputs.summary, plain.summary, "{name}");
-        assert_eq!(outputs.codes, plain.codes, "{name}");
+        assert_same_but_stored_bytes(&outputs, &plain, name);
     }
+}
+
+/// The corpus has something of every sort, or the other tests prove less than they say.
+#[test]
+fn the_corpus_has_lines_of_every_sort() {
+    let (outputs, outcome) = run(inputs(<[u8]>::to_vec, usize::MAX), 1);
+    let text = String::from_utf8(outputs.verdicts).unwrap();
+    for code in
+        ["record_too_large", "invalid_json", "missing_field", "str_ambiguous", "citation_not_declared"]
+    {
+        assert!(text.contains(code), "{code}");
+    }
+    assert!(outcome.inputs[0].blank > 0);
+    assert!(outcome.inputs.iter().all(|input| input.lines == input.blank + input.records));
 }
 
 #[test]

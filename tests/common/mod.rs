@@ -14,7 +14,7 @@ pub fn session(id: usize, start: &str) -> String {
     )
 }
 
-/// Lines of every sort: valid, invalid, malformed, blank, CRLF, one that is long, and a last one
+/// Lines of every sort: valid, invalid, malformed, blank, CRLF, two that are long, and a last one
 /// without LF.
 pub fn corpus(records: usize) -> Vec<u8> {
     let mut text = String::from("\u{feff}");
@@ -32,7 +32,9 @@ pub fn corpus(records: usize) -> Vec<u8> {
             _ => writeln!(text, "{}", session(i, "cat")),
         };
         if i == records / 2 {
-            let _ = writeln!(text, "{{\"x\":\"{}\",{}", "y".repeat(1_200_000), &session(i, "cat")[1..]);
+            for length in [900_000, 1_200_000] {
+                let _ = writeln!(text, "{{\"x\":\"{}\",{}", "y".repeat(length), &session(i, "cat")[1..]);
+            }
         }
     }
     text.push_str(&session(0, "hat"));
