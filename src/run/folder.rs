@@ -41,7 +41,9 @@ impl RunFolder {
         let run = folder.join(RUN);
         match storage.remove(&run) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&run)(error)),
-            _ => {}
+            Err(_) => {}
+            // Else a power cut may bring it back beside files of this run.
+            Ok(()) => storage.sync_dir(folder).map_err(failed(folder))?,
         }
         let partial = partial(folder, VERDICTS);
         let verdicts = storage.create(&partial).map_err(failed(&partial))?;
