@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def arguments(description):
     """The folder that a script is given, and the command that it runs."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--binary", type=pathlib.Path, help="the command to run")
     options = parser.parse_args()
@@ -19,12 +19,12 @@ def arguments(description):
 
 def find_binary(given=None):
     """The command: given, named by SOURCECHECK, or built here."""
-    candidates = [given, os.environ.get("SOURCECHECK")]
-    candidates += [ROOT / "target" / profile / "sourcecheck" for profile in ("release", "debug")]
-    for candidate in candidates:
-        if candidate and pathlib.Path(candidate).is_file():
+    named = given or os.environ.get("SOURCECHECK")
+    built = [ROOT / "target" / profile / "sourcecheck" for profile in ("release", "debug")]
+    for candidate in [named] if named else built:
+        if pathlib.Path(candidate).is_file():
             return str(pathlib.Path(candidate).resolve())
-    raise SystemExit("no sourcecheck to run; build it with: cargo build --release")
+    raise SystemExit(f"no sourcecheck to run{f' at {named}' if named else ''}; build it with: cargo build --release")
 
 
 def run(binary, arguments, cwd=None, stdin=None, env=None):
