@@ -1,7 +1,7 @@
 //! The spine: one record through decode → resolve → check. Read this first.
 
 use crate::check::{SessionScratch, attach_evidence, check_answer, check_lints, check_session};
-use crate::decode::json::{FastReader, Tree, read_carefully};
+use crate::decode::json::{Decoded, FastReader, Tree, read_carefully};
 use crate::decode::{Findings, Lists, decode};
 use crate::diagnostic::{Code, Detail, Diagnostic, Pointer};
 use crate::limits::BUFFER_KEEP_BYTES;
@@ -107,7 +107,7 @@ impl Checker {
         let inner = OnceCell::new();
         let mut findings = Findings::default();
         let lists = std::mem::take(&mut self.lists);
-        let decoded = decode(record.root(), &inner, lists, &mut findings);
+        let decoded = decode(record.root(), &record, &inner, lists, &mut findings);
         let sure = !findings.unsure;
         if sure {
             (verdict.id, verdict.kind) = (findings.id, findings.kind);
@@ -146,7 +146,7 @@ impl Checker {
         };
         let inner: OnceCell<Tree<'_>> = OnceCell::new();
         let mut findings = Findings::default();
-        let decoded = decode(&tree, &inner, Lists::default(), &mut findings);
+        let decoded = decode(&tree, &Decoded, &inner, Lists::default(), &mut findings);
         (verdict.id, verdict.kind) = (findings.id, findings.kind);
         match decoded {
             Some(record) => judge(&self.settings, &mut self.session, self.evidence, raw, &record, verdict),
@@ -174,9 +174,9 @@ fn judge(
 ) {
     let facts = match record {
         Record::Session(session) => {
-            Facts::Session(check_session(session, &settings.claim_paths, scratch, &mut verdict.errors))
+            Facts::Session(check_session(session, settings, scratch, &mut verdict.errors))
         }
-        Record::Answer(answer) => Facts::Answer(check_answer(answer, &mut verdict.errors)),
+        Record::Answer(answer) => Facts::Answer(check_answer(answer, settings.sentences, &mut verdict.errors)),
     };
     verdict.facts = Some(facts);
     attach_evidence(raw, Some(record), &mut verdict.errors, evidence);

@@ -63,7 +63,7 @@ pub use error::{Error, ErrorKind};
 pub use input::{Input, expand};
 pub use limits::{DIAGNOSTICS, RECORD_BYTES, RECORD_BYTES_CEILING};
 pub use model::{
-    Annotation, Answer, AnswerStatus, Boundary, ContextSource, Document, LineNumber, Marker, Polarity,
+    Annotation, Answer, AnswerStatus, Boundary, Content, ContextSource, Document, LineNumber, Marker, Polarity,
     Record, Ref, Session, SessionPlace, SourceRef,
 };
 pub use output::{

@@ -31,6 +31,17 @@ pub const EVIDENCE_MARKS: usize = 16;
 /// Lines up to this length are searched without setting up a searcher.
 pub const SHORT_LINE_BYTES: usize = 4096;
 
+/// Contents from this length on are found and validated before the parser sees the record; for
+/// shorter ones the detour costs more than it saves.
+pub const LIFTED_BYTES: usize = 64;
+
+/// From this length on a line is long: it is not unescaped or counted anew for each ref that names
+/// it, and refs that name it are resolved together where they are many.
+pub const LONG_LINE_BYTES: usize = 1024;
+
+/// So many boundaries on one long line are looked for together; one by one is faster for fewer.
+pub const MANY_BOUNDARIES: usize = 32;
+
 /// Up to so many documents a path is looked up by comparing with each; beyond, by hashing.
 pub const LINEAR_PATHS: usize = 16;
 

@@ -1,6 +1,7 @@
 //! The spec's nouns, borrowed from the bytes of one record.
 
-use crate::text::Span;
+use crate::text::{Escaped, Span};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -39,12 +40,53 @@ pub struct SessionPlace {
 }
 
 /// A document (spec, "Document Model").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Document<'r> {
     /// Its path, unique in the session.
     pub path: &'r str,
     /// Its content. Lines end at LF only.
-    pub content: &'r str,
+    pub content: Content<'r>,
+}
+
+/// A document's content: the text, or what stands for it in the record. Most of a corpus is contents,
+/// of which few lines are read, so a long one is unescaped where it is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'r>(Held<'r>);
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Held<'r> {
+    Text(&'r str),
+    Escaped(Escaped<'r>),
+}
+
+impl<'r> Content<'r> {
+    pub(crate) fn of_text(text: &'r str) -> Self {
+        Self(Held::Text(text))
+    }
+
+    pub(crate) fn of_escaped(escaped: Escaped<'r>) -> Self {
+        Self(Held::Escaped(escaped))
+    }
+
+    pub(crate) fn held(&self) -> &Held<'r> {
+        &self.0
+    }
+
+    /// The text.
+    pub fn text(&self) -> Cow<'r, str> {
+        match &self.0 {
+            Held::Text(text) => Cow::Borrowed(text),
+            Held::Escaped(escaped) => Cow::Owned(escaped.unescape()),
+        }
+    }
+
+    /// Whether there is a CR in it.
+    pub fn has_cr(&self) -> bool {
+        match &self.0 {
+            Held::Text(text) => memchr::memchr(b'\r', text.as_bytes()).is_some(),
+            Held::Escaped(escaped) => escaped.has_cr(),
+        }
+    }
 }
 
 /// An annotation (spec, "Annotation"): a claim and the sources that speak for or against it.

@@ -97,6 +97,8 @@ pub struct Settings {
     pub claim_paths: ClaimPaths,
     /// The level of every lint.
     pub lints: LintLevels,
+    /// Sentences are found and their coverage is counted.
+    pub sentences: bool,
     /// The longest record in bytes, its LF apart.
     pub max_record_bytes: usize,
     /// How records are told apart.
@@ -108,6 +110,7 @@ impl Default for Settings {
         Self {
             claim_paths: ClaimPaths::default(),
             lints: LintLevels::default(),
+            sentences: true,
             max_record_bytes: limits::RECORD_BYTES,
             input_format: InputFormat::Auto,
         }

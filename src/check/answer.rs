@@ -19,7 +19,11 @@ struct Cited<'a> {
 }
 
 /// Applies the rules, adds what is wrong to `errors` rule by rule, and counts.
-pub(crate) fn check_answer(answer: &Answer<'_>, errors: &mut Vec<Diagnostic>) -> AnswerFacts {
+pub(crate) fn check_answer(
+    answer: &Answer<'_>,
+    sentences: bool,
+    errors: &mut Vec<Diagnostic>,
+) -> AnswerFacts {
     let matches: Vec<Marker<'_>> = inline_markers(answer.answer).collect();
     let cited = Cited::new(answer, &matches);
     report(answer, &cited, errors);
@@ -31,7 +35,7 @@ pub(crate) fn check_answer(answer: &Answer<'_>, errors: &mut Vec<Diagnostic>) ->
     let documents: HashSet<&str> = sources().map(|source| source.document_id).collect();
     AnswerFacts {
         citations: cited.citations(),
-        sentences: answer_coverage(answer.answer, &known),
+        sentences: if sentences { answer_coverage(answer.answer, &known) } else { Share::default() },
         chunks_cited: chunks.len() as u64,
         documents_cited: documents.len() as u64,
     }

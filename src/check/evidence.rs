@@ -37,8 +37,9 @@ fn of_ref(session: &Session<'_>, code: Code, pointer: &Pointer) -> Option<Eviden
     let (reference, side) = ref_at(session, pointer)?;
     let document = &session.documents[session.paths.find(&session.documents, reference.path)?];
     let boundary = if side == Some("end") { &reference.end } else { &reference.start };
-    let range = LineIndex::new(document.content).line(boundary.line.small()?)?;
-    let line = &document.content[range];
+    let content = document.content.text();
+    let range = LineIndex::new(&content).line(boundary.line.small()?)?;
+    let line = &content[range];
     let marks = match code {
         Code::StrAmbiguous => occurrences(line, boundary.str),
         Code::BoundariesReversed => both_boundaries(line, &reference.start, &reference.end),

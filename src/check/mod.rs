@@ -1,9 +1,12 @@
 //! The rules, applied to one readable record.
 
 mod answer;
+mod columns;
 mod coverage;
 mod evidence;
 mod lint;
+mod long_lines;
+mod pages;
 mod session;
 
 pub(crate) use answer::check_answer;

@@ -1,90 +1,122 @@
 //! A session: every ref resolved, validity, coverage, polarity, confidence, independence.
 
+use super::columns::Columns;
 use super::coverage::{DocumentSpan, char_coverage, merge, sentence_coverage};
+use super::long_lines::LongLines;
+use super::pages::Pages;
 use crate::diagnostic::{At, Code, Detail, Diagnostic};
 use crate::model::{Annotation, Polarity, Ref, Session, SourceRef};
-use crate::resolve::{BoundaryFault, OrderFault, RefFaults, resolve_on};
-use crate::settings::ClaimPaths;
-use crate::text::LineIndex;
+use crate::resolve::{BoundaryFault, OrderFault, Page, RefFaults, resolve_on};
+use crate::settings::{ClaimPaths, Settings};
 use crate::verdict::{SessionFacts, Share};
 
 /// Lists whose memory goes from record to record.
 #[derive(Default)]
 pub(crate) struct SessionScratch {
-    indexes: Vec<LineIndex>,
-    indexed: Vec<bool>,
-    claimed: Vec<bool>,
+    pages: Pages,
+    /// The document of each ref, in the record's order: an annotation's claim, then its sources.
+    targets: Vec<Option<u32>>,
+    /// What each document is to the record.
+    roles: Vec<Role>,
+    long_lines: LongLines,
+    columns: Columns,
     claim_spans: Vec<DocumentSpan>,
     source_spans: Vec<DocumentSpan>,
 }
 
+#[derive(Clone, Copy, Default)]
+struct Role {
+    /// Some ref names it.
+    is_named: bool,
+    /// Its coverage counts.
+    is_covered: bool,
+}
+
 impl SessionScratch {
-    fn reset(&mut self, documents: usize) {
-        if self.indexes.len() < documents {
-            self.indexes.resize_with(documents, LineIndex::default);
-        }
-        for flags in [&mut self.indexed, &mut self.claimed] {
-            flags.clear();
-            flags.resize(documents, false);
-        }
+    /// Finds the document of every ref, and makes those ready that are looked at.
+    fn prepare(&mut self, session: &Session<'_>, claim_paths: &ClaimPaths) {
         self.claim_spans.clear();
         self.source_spans.clear();
+        self.targets.clear();
+        self.roles.clear();
+        let by_claims = claim_paths.is_empty();
+        self.roles.extend(session.documents.iter().map(|document| Role {
+            is_named: false,
+            is_covered: !by_claims && claim_paths.matches(document.path),
+        }));
+        for annotation in &session.annotations {
+            if let Some(claimed) = self.target(session, &annotation.claim) {
+                self.roles[claimed].is_covered |= by_claims;
+            }
+            for source in session.sources_of(annotation) {
+                self.target(session, &source.reference);
+            }
+        }
+        self.pages.reset(session.documents.len());
+        for (i, (document, role)) in session.documents.iter().zip(&self.roles).enumerate() {
+            if role.is_named || role.is_covered {
+                self.pages.prepare(i, &document.content, role.is_covered);
+            }
+        }
+        self.long_lines.find(session, &self.pages, &self.targets);
+        self.columns.reset();
     }
 
-    /// The lines of one document, found once a record and only where a ref needs them.
-    fn lines(&mut self, document: usize, content: &str) -> &LineIndex {
-        if !self.indexed[document] {
-            self.indexes[document].rebuild(content);
-            self.indexed[document] = true;
-        }
-        &self.indexes[document]
+    /// Takes note of a ref's document.
+    #[inline]
+    fn target(&mut self, session: &Session<'_>, reference: &Ref<'_>) -> Option<usize> {
+        let target = session.paths.find(&session.documents, reference.path);
+        self.targets.push(target.map(|target| target as u32));
+        self.roles[target?].is_named = true;
+        target
     }
 }
 
 /// Resolves every ref of the session, adds what is wrong to `errors` in document order, and counts.
 pub(crate) fn check_session(
     session: &Session<'_>,
-    claim_paths: &ClaimPaths,
+    settings: &Settings,
     scratch: &mut SessionScratch,
     errors: &mut Vec<Diagnostic>,
 ) -> SessionFacts {
-    scratch.reset(session.documents.len());
+    scratch.prepare(session, &settings.claim_paths);
     let mut facts = SessionFacts::default();
     let root = At::ROOT;
     let inside = root.name("session");
     let list = if session.place.annotations_in_session { &inside } else { &root }.name("annotations");
+    let mut first_ref = 0;
     for (i, annotation) in session.annotations.iter().enumerate() {
         let at = list.index(i);
-        let valid = check_annotation(session, annotation, &at, scratch, &mut facts.refs, errors);
+        let valid = check_annotation(session, annotation, first_ref, &at, scratch, &mut facts.refs, errors);
+        first_ref += 1 + annotation.sources.len();
         facts.annotations.add(valid);
         if valid {
             count_sources(session.sources_of(annotation), &mut facts);
         }
     }
     count_spans(&mut scratch.source_spans, &mut facts);
-    count_coverage(session, claim_paths, scratch, &mut facts);
+    count_coverage(session, settings.sentences, scratch, &mut facts);
     facts
 }
 
-/// Resolves the refs of one annotation. Where all of them do, their spans are kept.
+/// Resolves the refs of one annotation, of which the claim is the record's ref number `first_ref`. Where
+/// all of them resolve, their spans are kept.
 fn check_annotation(
     session: &Session<'_>,
     annotation: &Annotation<'_>,
+    first_ref: usize,
     at: &At<'_>,
     scratch: &mut SessionScratch,
     refs: &mut Share,
     errors: &mut Vec<Diagnostic>,
 ) -> bool {
-    let claim = check_ref(session, &annotation.claim, &at.name("claim"), scratch, errors);
+    let claim = check_ref(session, &annotation.claim, first_ref, &at.name("claim"), scratch, errors);
     refs.add(claim.is_some());
-    if let Some(document) = session.paths.find(&session.documents, annotation.claim.path) {
-        scratch.claimed[document] = true;
-    }
     let kept = scratch.source_spans.len();
     let mut valid = claim.is_some();
     let at = at.name("sources");
     for (j, source) in session.sources_of(annotation).iter().enumerate() {
-        let span = check_ref(session, &source.reference, &at.index(j), scratch, errors);
+        let span = check_ref(session, &source.reference, first_ref + 1 + j, &at.index(j), scratch, errors);
         refs.add(span.is_some());
         valid &= span.is_some();
         scratch.source_spans.extend(span);
@@ -97,34 +129,36 @@ fn check_annotation(
     valid
 }
 
+#[inline]
 fn check_ref(
     session: &Session<'_>,
     reference: &Ref<'_>,
+    number: usize,
     at: &At<'_>,
     scratch: &mut SessionScratch,
     errors: &mut Vec<Diagnostic>,
 ) -> Option<DocumentSpan> {
-    let Some(document) = session.paths.find(&session.documents, reference.path) else {
+    let Some(document) = scratch.targets[number] else {
         errors.push(Diagnostic::new(Code::PathNotFound, at.name("path").pointer()));
         return None;
     };
-    let content = session.documents[document].content;
-    let lines = scratch.lines(document, content);
-    match resolve_on(content, lines, reference) {
-        Ok(span) => Some(DocumentSpan { document: document as u32, span }),
+    let page = scratch.pages.page(document as usize, &session.documents[document as usize].content);
+    match resolve_on(page, reference, scratch.long_lines.known(number)) {
+        Ok(span) => Some(DocumentSpan { document, span }),
         Err(faults) => {
-            report_faults(&faults, reference, content, lines, at, errors);
+            report_faults(&faults, reference, (document, page), at, &mut scratch.columns, errors);
             None
         }
     }
 }
 
+#[cold]
 fn report_faults(
     faults: &RefFaults,
     reference: &Ref<'_>,
-    content: &str,
-    lines: &LineIndex,
+    (document, page): (u32, Page<'_>),
     at: &At<'_>,
+    columns: &mut Columns,
     errors: &mut Vec<Diagnostic>,
 ) {
     for (name, boundary, fault) in
@@ -132,19 +166,16 @@ fn report_faults(
     {
         let Some(fault) = fault else { continue };
         let here = at.name(name);
-        let line = boundary.line.small();
-        let column = |byte: usize| {
-            let line_start = memchr::memrchr(b'\n', &content.as_bytes()[..byte]).map_or(0, |lf| lf + 1);
-            content[line_start..byte].chars().count() as u64 + 1
-        };
+        let small = boundary.line.small();
+        let line = small.unwrap_or(0);
         let (member, detail) = match fault {
-            BoundaryFault::LineOutOfRange => ("line", Detail::Lines { line, lines: lines.len() as u64 }),
-            BoundaryFault::StrEmpty | BoundaryFault::StrNotFound => {
-                ("str", Detail::OnLine(line.unwrap_or(0)))
+            BoundaryFault::LineOutOfRange => {
+                ("line", Detail::Lines { line: small, lines: page.line_count() as u64 })
             }
+            BoundaryFault::StrEmpty | BoundaryFault::StrNotFound => ("str", Detail::OnLine(line)),
             BoundaryFault::StrAmbiguous(first, second) => {
-                let (first, second) = (column(first), column(second));
-                ("str", Detail::Columns { line: line.unwrap_or(0), first, second })
+                let [first, second] = columns.of(document, page, line, [first, second]);
+                ("str", Detail::Columns { line, first, second })
             }
         };
         errors.push(Diagnostic::new(fault.code(), here.name(member).pointer()).with(detail));
@@ -211,21 +242,23 @@ fn count_spans(spans: &mut Vec<DocumentSpan>, facts: &mut SessionFacts) {
 /// Coverage of the claim documents by the claims of valid annotations.
 fn count_coverage(
     session: &Session<'_>,
-    claim_paths: &ClaimPaths,
+    sentences: bool,
     scratch: &mut SessionScratch,
     facts: &mut SessionFacts,
 ) {
     merge(&mut scratch.claim_spans);
     let mut spans = scratch.claim_spans.as_slice();
     for (i, document) in session.documents.iter().enumerate() {
-        let count = spans.partition_point(|claim| claim.document as usize == i);
+        let count = spans.iter().take_while(|claim| claim.document as usize == i).count();
         let (here, rest) = spans.split_at(count);
         spans = rest;
-        let counts =
-            if claim_paths.is_empty() { scratch.claimed[i] } else { claim_paths.matches(document.path) };
-        if counts {
-            char_coverage(document.content, here, &mut facts.chars);
-            sentence_coverage(document.content, here, &mut facts.sentences);
+        if !scratch.roles[i].is_covered {
+            continue;
+        }
+        let Some(text) = scratch.pages.text(i, &document.content) else { continue };
+        char_coverage(text, here, &mut facts.chars);
+        if sentences {
+            sentence_coverage(text, here, &mut facts.sentences);
         }
     }
 }

@@ -7,10 +7,13 @@
 //! careful one, so that the verdict never depends on the path.
 
 use crate::diagnostic::{Code, Detail, Diagnostic, JsonType, Pointer, Segment, SyntaxFault};
-use crate::limits::{BUFFER_KEEP_BYTES, DEPTH};
-use crate::text::is_json_white_space;
+use crate::limits::{BUFFER_KEEP_BYTES, DEPTH, LIFTED_BYTES};
+use crate::model::{Content, recycle};
+use crate::text::{Escaped, Scan, is_json_white_space, scan};
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
+use memchr::memmem;
 use simd_json::{Buffers, INPUT_PADDING, Node as TapeItem, StaticNode, Tape};
+use simdutf8::basic::from_utf8;
 use std::ops::Range;
 
 /// A value of a record, whatever read it. Strings live as long as the record's decoded bytes.
@@ -26,10 +29,41 @@ pub(crate) trait Node<'r>: Copy {
     fn members(self) -> Option<Self::Members>;
     fn items(self) -> Option<Self::Items>;
 
-    /// The members of a boundary that is written as most are: `{"line":1,"str":"x"}` and nothing
-    /// more. `None` says nothing: then the members are to be read one by one.
-    fn usual_boundary(self) -> Option<(i64, &'r str)> {
+    /// A boundary that is written as most are: `{"line":1,"str":"x"}` and nothing more. `None` says
+    /// nothing: then the members are to be read one by one.
+    fn usual_boundary(self) -> Option<UsualBoundary<'r>> {
         None
+    }
+
+    /// The same for a claim: its path, start and end.
+    fn usual_claim(self) -> Option<UsualRef<'r>> {
+        None
+    }
+
+    /// The same for a source, with its polarity and confidence.
+    fn usual_source(self) -> Option<(UsualRef<'r>, &'r str, Number<'r>)> {
+        None
+    }
+}
+
+/// A boundary's line and string.
+pub(crate) type UsualBoundary<'r> = (i64, &'r str);
+
+/// A ref's path, start and end.
+pub(crate) type UsualRef<'r> = (&'r str, UsualBoundary<'r>, UsualBoundary<'r>);
+
+/// What a reader knows of the contents of documents beyond their strings.
+pub(crate) trait Contents<'r> {
+    /// The content whose string is `string`.
+    fn content(&self, string: &'r str) -> Content<'r>;
+}
+
+/// Contents that were all decoded with the record.
+pub(crate) struct Decoded;
+
+impl<'r> Contents<'r> for Decoded {
+    fn content(&self, string: &'r str) -> Content<'r> {
+        Content::of_text(string)
     }
 }
 
@@ -48,31 +82,79 @@ pub(crate) enum Number<'r> {
 pub(crate) struct FastReader {
     scratch: Vec<u8>,
     buffers: Buffers,
-    tape: Tape<'static>,
+    memory: FastMemory,
+    starts: Vec<u32>,
+    name: memmem::Finder<'static>,
 }
 
 impl Default for FastReader {
     fn default() -> Self {
-        Self { scratch: Vec::new(), buffers: Buffers::with_max_depth(0, DEPTH), tape: Tape(Vec::new()) }
+        Self {
+            scratch: Vec::new(),
+            buffers: Buffers::with_max_depth(0, DEPTH),
+            memory: FastMemory::default(),
+            starts: Vec::new(),
+            name: memmem::Finder::new(br#""content""#),
+        }
     }
 }
 
-/// A record that the fast reader has read. [`FastReader::finish`] takes it back.
-pub(crate) struct FastRecord<'r>(Tape<'r>);
+/// A record that the fast reader has read.
+pub(crate) struct FastRecord<'r> {
+    tape: Tape<'r>,
+    /// Contents that the parser has not seen, in the record's order.
+    lifted: Vec<Lifted<'r>>,
+    starts: &'r [u32],
+}
+
+/// A content that was left out of what the parser has read.
+struct Lifted<'r> {
+    /// The address of the empty string that the parser has read in its place.
+    place: usize,
+    raw: &'r str,
+    scan: Scan,
+    /// Where its lines begin, in the list for all.
+    starts: Range<usize>,
+}
 
 impl<'r> FastRecord<'r> {
     pub(crate) fn root(&self) -> TapeNode<'_, 'r> {
-        TapeNode(&self.0.0)
+        TapeNode(&self.tape.0)
     }
 
-    /// The tape's memory, to be given back.
+    /// The memory of the record, to be given back with [`FastReader::finish`].
     pub(crate) fn into_memory(self) -> FastMemory {
-        FastMemory(self.0.reset())
+        FastMemory { tape: self.tape.reset(), lifted: recycle(self.lifted) }
     }
 }
 
-/// The memory of a tape without a record.
-pub(crate) struct FastMemory(Tape<'static>);
+impl<'r> Contents<'r> for FastRecord<'r> {
+    #[inline]
+    fn content(&self, string: &'r str) -> Content<'r> {
+        let place = string.as_ptr() as usize;
+        let found = match string {
+            "" => self.lifted.binary_search_by_key(&place, |lifted| lifted.place).ok(),
+            _ => None,
+        };
+        let Some(lifted) = found.map(|i| &self.lifted[i]) else { return Content::of_text(string) };
+        if !lifted.scan.has_escape {
+            return Content::of_text(lifted.raw);
+        }
+        Content::of_escaped(Escaped::new(lifted.raw, lifted.scan, &self.starts[lifted.starts.clone()]))
+    }
+}
+
+/// The memory of a record that is done with.
+pub(crate) struct FastMemory {
+    tape: Tape<'static>,
+    lifted: Vec<Lifted<'static>>,
+}
+
+impl Default for FastMemory {
+    fn default() -> Self {
+        Self { tape: Tape(Vec::new()), lifted: Vec::new() }
+    }
+}
 
 impl FastReader {
     /// Reads one record; `None` where it must be read with care.
@@ -82,23 +164,71 @@ impl FastReader {
     /// Never inlined: the parser is large, and with a caller's variables around it the compiler
     /// spills those of its inner loop.
     #[inline(never)]
-    pub(crate) fn read(&mut self, raw: &[u8]) -> Option<FastRecord<'_>> {
+    pub(crate) fn read<'r>(&'r mut self, raw: &'r [u8]) -> Option<FastRecord<'r>> {
+        let memory = std::mem::take(&mut self.memory);
+        let (mut tape, mut lifted) = (memory.tape.reset(), recycle(memory.lifted));
+        self.copy(raw, &mut lifted);
+        let length = self.scratch.len();
+        self.scratch.resize(length + INPUT_PADDING, 0);
+        let base = self.scratch.as_ptr() as usize;
+        lifted.iter_mut().for_each(|lifted| lifted.place += base);
+        let read = simd_json::fill_tape_padded(&mut self.scratch, length, &mut self.buffers, &mut tape);
+        let is_read = read.is_ok() && !tape.0.is_empty();
+        is_read.then_some(FastRecord { tape, lifted, starts: &self.starts })
+    }
+
+    /// Copies the record without its long contents, of which only the quotes stay.
+    ///
+    /// `"content"` between quotes of which the first is not escaped, a colon and a quote: if the first
+    /// quote opens a string, this is a member's name and the beginning of its value; if it closes
+    /// one, what follows it is no JSON, with the content or without. So the copy is valid exactly where
+    /// the record is.
+    fn copy<'r>(&mut self, raw: &'r [u8], lifted: &mut Vec<Lifted<'r>>) {
         self.scratch.clear();
-        self.scratch.reserve(raw.len() + INPUT_PADDING);
-        self.scratch.extend_from_slice(raw);
-        self.scratch.resize(raw.len() + INPUT_PADDING, 0);
-        let mut tape = std::mem::replace(&mut self.tape, Tape(Vec::new())).reset();
-        let read = simd_json::fill_tape_padded(&mut self.scratch, raw.len(), &mut self.buffers, &mut tape);
-        if read.is_ok() && !tape.0.is_empty() { Some(FastRecord(tape)) } else { None }
+        self.starts.clear();
+        self.scratch.reserve(INPUT_PADDING);
+        let (mut copied, mut at) = (0, 0);
+        while let Some(found) = self.name.find(&raw[at..]) {
+            let name = at + found;
+            at = name + self.name.needle().len();
+            let Some(from) = value_after(raw, name, at) else { continue };
+            let before = self.starts.len();
+            let literal = scan(&raw[from..], &mut self.starts)
+                .filter(|scan| scan.bytes >= LIFTED_BYTES)
+                .and_then(|scan| Some((scan, from_utf8(&raw[from..from + scan.bytes]).ok()?)));
+            let Some((scan, literal)) = literal else {
+                self.starts.truncate(before);
+                continue;
+            };
+            self.scratch.extend_from_slice(&raw[copied..from]);
+            let place = self.scratch.len();
+            lifted.push(Lifted { place, raw: literal, scan, starts: before..self.starts.len() });
+            copied = from + scan.bytes;
+            at = copied;
+        }
+        self.scratch.extend_from_slice(&raw[copied..]);
     }
 
     /// Takes back the memory of a record, and gives away what one giant record has made grow.
     pub(crate) fn finish(&mut self, memory: FastMemory) {
-        self.tape = memory.0;
-        if self.scratch.capacity() > BUFFER_KEEP_BYTES {
+        self.memory = memory;
+        if self.scratch.capacity() > BUFFER_KEEP_BYTES || self.starts.capacity() > BUFFER_KEEP_BYTES {
             *self = Self::default();
         }
     }
+}
+
+/// Where the string begins, after its quote, that is the value of the name that stands at `name` and
+/// ends at `end`.
+fn value_after(raw: &[u8], name: usize, end: usize) -> Option<usize> {
+    let backslashes = raw[..name].iter().rev().take_while(|byte| **byte == b'\\').count();
+    if backslashes % 2 == 1 {
+        return None;
+    }
+    let skip_blanks = |at: usize| at + raw[at..].iter().take_while(|byte| is_json_white_space(**byte)).count();
+    let colon = skip_blanks(end);
+    let quote = skip_blanks(raw.get(colon..)?.starts_with(b":").then_some(colon + 1)?);
+    raw[quote..].starts_with(b"\"").then_some(quote + 1)
 }
 
 /// A node of simd-json's tape: the slice that begins with it.
@@ -174,14 +304,9 @@ impl<'t, 'r> Node<'r> for TapeNode<'t, 'r> {
     }
 
     fn number(self) -> Option<Number<'r>> {
-        let Some(TapeItem::Static(value)) = self.0.first() else { return None };
-        match value {
-            StaticNode::Null | StaticNode::Bool(_) => None,
-            StaticNode::F64(double) => Some(Number::Double(*double)),
-            StaticNode::I64(integer) => Some(Number::Integer(*integer)),
-            StaticNode::U64(integer) => {
-                Some(i64::try_from(*integer).map_or(Number::Double(*integer as f64), Number::Integer))
-            }
+        match self.0.first() {
+            Some(TapeItem::Static(value)) => static_number(*value),
+            _ => None,
         }
     }
 
@@ -200,17 +325,77 @@ impl<'t, 'r> Node<'r> for TapeNode<'t, 'r> {
     }
 
     #[inline]
-    fn usual_boundary(self) -> Option<(i64, &'r str)> {
-        use StaticNode::{I64, U64};
-        let [TapeItem::Object { len: 2, .. }, first, number, second, TapeItem::String(str), ..] = self.0
-        else {
-            return None;
-        };
-        let (TapeItem::String("line"), TapeItem::String("str")) = (first, second) else { return None };
-        match number {
-            TapeItem::Static(I64(line)) => Some((*line, str)),
-            TapeItem::Static(U64(line)) => Some((i64::try_from(*line).ok()?, str)),
+    fn usual_boundary(self) -> Option<UsualBoundary<'r>> {
+        let nodes: &[_; BOUNDARY_NODES] = self.0.first_chunk()?;
+        usual_boundary(nodes)
+    }
+
+    #[inline]
+    fn usual_claim(self) -> Option<UsualRef<'r>> {
+        let [TapeItem::Object { len: 3, .. }, rest @ ..] = self.0 else { return None };
+        usual_ref(rest)
+    }
+
+    #[inline]
+    fn usual_source(self) -> Option<(UsualRef<'r>, &'r str, Number<'r>)> {
+        let [TapeItem::Object { len: 5, .. }, rest @ ..] = self.0 else { return None };
+        let reference = usual_ref(rest)?;
+        match rest.get(REF_NODES..)?.first_chunk()? {
+            [
+                TapeItem::String("polarity"),
+                TapeItem::String(polarity),
+                TapeItem::String("confidence"),
+                TapeItem::Static(confidence),
+            ] => Some((reference, polarity, static_number(*confidence)?)),
             _ => None,
+        }
+    }
+}
+
+/// Nodes of a usual boundary: the object, two names, two values.
+const BOUNDARY_NODES: usize = 5;
+
+/// Nodes of the members of a usual ref: three names, the path, two boundaries.
+const REF_NODES: usize = 4 + 2 * BOUNDARY_NODES;
+
+#[inline]
+fn usual_boundary<'r>(nodes: &[TapeItem<'r>; BOUNDARY_NODES]) -> Option<UsualBoundary<'r>> {
+    use StaticNode::{I64, U64};
+    let [
+        TapeItem::Object { len: 2, .. },
+        TapeItem::String("line"),
+        TapeItem::Static(line),
+        TapeItem::String("str"),
+        TapeItem::String(str),
+    ] = nodes
+    else {
+        return None;
+    };
+    match line {
+        I64(line) => Some((*line, str)),
+        U64(line) => Some((i64::try_from(*line).ok()?, str)),
+        _ => None,
+    }
+}
+
+#[inline]
+fn usual_ref<'r>(members: &[TapeItem<'r>]) -> Option<UsualRef<'r>> {
+    let nodes: &[_; REF_NODES] = members.first_chunk()?;
+    let [TapeItem::String("path"), TapeItem::String(path), TapeItem::String("start"), rest @ ..] = nodes else {
+        return None;
+    };
+    let (start, rest) = rest.split_first_chunk()?;
+    let (TapeItem::String("end"), end) = rest.split_first()? else { return None };
+    Some((path, usual_boundary(start)?, usual_boundary(end.first_chunk()?)?))
+}
+
+fn static_number<'r>(value: StaticNode) -> Option<Number<'r>> {
+    match value {
+        StaticNode::Null | StaticNode::Bool(_) => None,
+        StaticNode::F64(double) => Some(Number::Double(double)),
+        StaticNode::I64(integer) => Some(Number::Integer(integer)),
+        StaticNode::U64(integer) => {
+            Some(i64::try_from(integer).map_or(Number::Double(integer as f64), Number::Integer))
         }
     }
 }

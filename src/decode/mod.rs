@@ -7,7 +7,7 @@ mod session;
 use crate::diagnostic::{At, Code, Detail, Diagnostic, Expected};
 use crate::model::{Annotation, ContextSource, Document, Record, SourceRef};
 use crate::verdict::{Id, Kind};
-use json::{Node, Number, Tree};
+use json::{Contents, Node, Number, Tree};
 use std::cell::OnceCell;
 
 /// Lists whose memory goes from record to record.
@@ -44,9 +44,11 @@ impl Findings {
 }
 
 /// Decodes one record. `None` where it is malformed: then `findings` holds every error, in the
-/// order of sections 2 and 3 of the contract. An answer's `output` is read into `inner`.
+/// order of sections 2 and 3 of the contract. An answer's `output` is read into `inner`; `contents`
+/// belongs to the reader of `root`.
 pub(crate) fn decode<'r, N: Node<'r>>(
     root: N,
+    contents: &impl Contents<'r>,
     inner: &'r OnceCell<Tree<'r>>,
     lists: Lists<'r>,
     findings: &mut Findings,
@@ -70,7 +72,7 @@ pub(crate) fn decode<'r, N: Node<'r>>(
         (true, false) => {
             findings.kind = Some(Kind::Session);
             let fields = session::SessionFields { documents, annotations, session };
-            Some(Record::Session(session::session(&fields, lists, findings)))
+            Some(Record::Session(session::session(&fields, contents, lists, findings)))
         }
         (false, true) => {
             findings.kind = Some(Kind::Answer);

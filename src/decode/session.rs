@@ -1,10 +1,10 @@
 //! The shape of a session record (contract, section 2).
 
-use super::json::{Node, Number};
+use super::json::{Contents, Node, Number, UsualBoundary, UsualRef};
 use super::{Field, Findings, Lists, members, required, required_items, required_object, required_string};
 use crate::diagnostic::{At, Code, Expected};
 use crate::model::{
-    Annotation, Boundary, Document, LineNumber, Paths, Polarity, Ref, Session, SessionPlace, SourceRef,
+    Annotation, Boundary, Content, Document, LineNumber, Paths, Polarity, Ref, Session, SessionPlace, SourceRef,
 };
 
 /// The members of a session record, as they were found at its top.
@@ -17,6 +17,7 @@ pub(super) struct SessionFields<N> {
 /// Reads a session. What it returns is whole only where `findings` has no error.
 pub(super) fn session<'r, N: Node<'r>>(
     fields: &SessionFields<N>,
+    contents: &impl Contents<'r>,
     lists: Lists<'r>,
     findings: &mut Findings,
 ) -> Session<'r> {
@@ -44,7 +45,7 @@ pub(super) fn session<'r, N: Node<'r>>(
         choose(fields.documents, inner_documents, &root, &inside, missing_in, "documents", findings)
     {
         session.place.documents_in_session = std::ptr::eq(parent, &inside);
-        read_documents(&list, &parent.name("documents"), &mut session, findings);
+        read_documents(&list, contents, &parent.name("documents"), &mut session, findings);
     }
     if let Some((list, parent)) =
         choose(fields.annotations, inner_annotations, &root, &inside, &root, "annotations", findings)
@@ -82,6 +83,7 @@ fn choose<'a, N>(
 
 fn read_documents<'r, N: Node<'r>>(
     list: &Field<N>,
+    contents: &impl Contents<'r>,
     at: &At<'_>,
     session: &mut Session<'r>,
     findings: &mut Findings,
@@ -93,14 +95,14 @@ fn read_documents<'r, N: Node<'r>>(
         let path = required_string(&path, &at.name("path"), findings);
         if let Some(path) = path {
             // The content follows below; a document without one is an error anyway.
-            session.documents.push(Document { path, content: "" });
+            session.documents.push(Document { path, content: Content::of_text("") });
             if !session.paths.add_last(&session.documents) {
                 findings.error(Code::DuplicatePath, &at.name("path"));
             }
         }
         let content = required_string(&content, &at.name("content"), findings);
         if let (Some(_), Some(content), Some(document)) = (path, content, session.documents.last_mut()) {
-            document.content = content;
+            document.content = contents.content(content);
         }
     }
 }
@@ -126,9 +128,20 @@ fn read_annotations<'r, N: Node<'r>>(
 
 fn read_claim<'r, N: Node<'r>>(claim: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<Ref<'r>> {
     let node = required(claim, at, findings)?;
+    if let Some(usual) = node.usual_claim() {
+        return Some(usual_ref(usual));
+    }
     let found = members!(node; path = "path", start = "start", end = "end");
     let (path, start, end) = required_object(node, found, at, findings)?;
     read_ref(&path, &start, &end, at, findings)
+}
+
+fn usual_ref<'r>((path, start, end): UsualRef<'r>) -> Ref<'r> {
+    Ref { path, start: usual_boundary(start), end: usual_boundary(end) }
+}
+
+fn usual_boundary<'r>((line, str): UsualBoundary<'r>) -> Boundary<'r> {
+    Boundary { line: LineNumber::Small(line), str }
 }
 
 fn read_sources<'r, N: Node<'r>>(
@@ -148,7 +161,18 @@ fn read_sources<'r, N: Node<'r>>(
     }
 }
 
+/// A source that is written as most are and has nothing wrong with it.
+#[inline]
+fn usual_source<'r>(item: impl Node<'r>) -> Option<SourceRef<'r>> {
+    let (reference, polarity, confidence) = item.usual_source()?;
+    let (polarity, confidence) = (polarity_of(polarity)?, confidence_of(confidence)?);
+    Some(SourceRef { reference: usual_ref(reference), polarity, confidence })
+}
+
 fn read_source<'r, N: Node<'r>>(item: N, at: &At<'_>, findings: &mut Findings) -> Option<SourceRef<'r>> {
+    if let Some(usual) = usual_source(item) {
+        return Some(usual);
+    }
     let found = members!(item; path = "path", start = "start", end = "end",
         polarity = "polarity", confidence = "confidence");
     let (path, start, end, polarity, confidence) = required_object(item, found, at, findings)?;
@@ -179,8 +203,8 @@ fn read_boundary<'r, N: Node<'r>>(
     findings: &mut Findings,
 ) -> Option<Boundary<'r>> {
     let node = required(field, at, findings)?;
-    if let Some((line, str)) = node.usual_boundary() {
-        return Some(Boundary { line: LineNumber::Small(line), str });
+    if let Some(usual) = node.usual_boundary() {
+        return Some(usual_boundary(usual));
     }
     let found = members!(node; line = "line", str = "str");
     let (line, str) = required_object(node, found, at, findings)?;
@@ -218,13 +242,19 @@ fn read_polarity<'r, N: Node<'r>>(
     at: &At<'_>,
     findings: &mut Findings,
 ) -> Option<Polarity> {
-    match required_string(field, at, findings)? {
+    let polarity = polarity_of(required_string(field, at, findings)?);
+    if polarity.is_none() {
+        findings.error(Code::UnknownPolarity, at);
+    }
+    polarity
+}
+
+#[inline]
+fn polarity_of(name: &str) -> Option<Polarity> {
+    match name {
         "supports" => Some(Polarity::Supports),
         "refutes" => Some(Polarity::Refutes),
-        _ => {
-            findings.error(Code::UnknownPolarity, at);
-            None
-        }
+        _ => None,
     }
 }
 
@@ -232,19 +262,24 @@ fn read_polarity<'r, N: Node<'r>>(
 #[inline]
 fn read_confidence<'r, N: Node<'r>>(field: &Field<N>, at: &At<'_>, findings: &mut Findings) -> Option<f64> {
     let node = required(field, at, findings)?;
-    let confidence = match node.number() {
-        Some(Number::Integer(whole)) => whole as f64,
-        Some(Number::Double(double)) => double,
-        // JSON numbers are a subset of what `parse` reads; beyond the range it gives an infinity.
-        Some(Number::Text(text)) => text.parse().unwrap_or(f64::NAN),
-        None => {
-            findings.wrong_type(Expected::Number, node, at);
-            return None;
-        }
-    };
-    if !(0.0..=1.0).contains(&confidence) {
-        findings.error(Code::ConfidenceOutOfRange, at);
+    let Some(number) = node.number() else {
+        findings.wrong_type(Expected::Number, node, at);
         return None;
+    };
+    let confidence = confidence_of(number);
+    if confidence.is_none() {
+        findings.error(Code::ConfidenceOutOfRange, at);
     }
-    Some(confidence)
+    confidence
+}
+
+#[inline]
+fn confidence_of(number: Number<'_>) -> Option<f64> {
+    let confidence = match number {
+        Number::Integer(whole) => whole as f64,
+        Number::Double(double) => double,
+        // JSON numbers are a subset of what `parse` reads; beyond the range it gives an infinity.
+        Number::Text(text) => text.parse().unwrap_or(f64::NAN),
+    };
+    (0.0..=1.0).contains(&confidence).then_some(confidence)
 }

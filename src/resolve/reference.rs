@@ -1,5 +1,6 @@
 //! A ref to its span (spec, "Resolution Rules"; contract, section 4).
 
+use super::Page;
 use crate::diagnostic::Code;
 use crate::model::{Boundary, Ref};
 use crate::text::{LineIndex, Occurrence, Span, find_once};
@@ -69,13 +70,18 @@ pub struct RefFaults {
 /// assert_eq!(span.units(content).utf16, 7..15);
 /// ```
 pub fn resolve_ref(content: &str, reference: &Ref<'_>) -> Result<Span, RefFaults> {
-    resolve_on(content, &LineIndex::new(content), reference)
+    resolve_on(Page::Text(content.as_bytes(), &LineIndex::new(content)), reference, [None; 2])
 }
 
-/// The same with the document's lines at hand.
-pub(crate) fn resolve_on(content: &str, lines: &LineIndex, reference: &Ref<'_>) -> Result<Span, RefFaults> {
-    let start = find_boundary(content, lines, &reference.start);
-    let end = find_boundary(content, lines, &reference.end);
+/// The same with the document's lines at hand. `known` are the occurrences of the start and the end on
+/// their lines, where they were found before. The span is in the places of [`Page::with_line`].
+pub(crate) fn resolve_on(
+    page: Page<'_>,
+    reference: &Ref<'_>,
+    known: [Option<Occurrence>; 2],
+) -> Result<Span, RefFaults> {
+    let start = find_boundary(page, &reference.start, known[0]);
+    let end = find_boundary(page, &reference.end, known[1]);
     let order = if reference.start.line.compare(reference.end.line) == Ordering::Greater {
         Some(OrderFault::Lines)
     } else {
@@ -92,21 +98,26 @@ pub(crate) fn resolve_on(content: &str, lines: &LineIndex, reference: &Ref<'_>) 
     }
 }
 
-fn find_boundary(content: &str, lines: &LineIndex, boundary: &Boundary<'_>) -> Result<Span, BoundaryFault> {
-    let line =
-        boundary.line.small().and_then(|number| lines.line(number)).ok_or(BoundaryFault::LineOutOfRange)?;
-    if boundary.str.is_empty() {
-        return Err(BoundaryFault::StrEmpty);
-    }
-    let from = line.start;
-    match find_once(&content.as_bytes()[line], boundary.str.as_bytes()) {
-        Occurrence::None => Err(BoundaryFault::StrNotFound),
-        Occurrence::Many(first, second) => Err(BoundaryFault::StrAmbiguous(from + first, from + second)),
-        Occurrence::Once(at) => {
-            let start = (from + at) as u32;
-            Ok(Span { start, end: start + boundary.str.len() as u32 })
+fn find_boundary(
+    page: Page<'_>,
+    boundary: &Boundary<'_>,
+    known: Option<Occurrence>,
+) -> Result<Span, BoundaryFault> {
+    let number = boundary.line.small().ok_or(BoundaryFault::LineOutOfRange)?;
+    let search = |line: &[u8], from: usize| {
+        if boundary.str.is_empty() {
+            return Err(BoundaryFault::StrEmpty);
         }
-    }
+        match known.unwrap_or_else(|| find_once(line, boundary.str.as_bytes())) {
+            Occurrence::None => Err(BoundaryFault::StrNotFound),
+            Occurrence::Many(first, second) => Err(BoundaryFault::StrAmbiguous(from + first, from + second)),
+            Occurrence::Once(at) => {
+                let start = (from + at) as u32;
+                Ok(Span { start, end: start + boundary.str.len() as u32 })
+            }
+        }
+    };
+    page.with_line(number, search).unwrap_or(Err(BoundaryFault::LineOutOfRange))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Properties of single characters, of the Unicode version that `run.json` names.
 
+use super::block::{BLOCK, Block};
 use icu_properties::CodePointMapData;
 use icu_properties::props::GeneralCategory;
 
@@ -36,36 +37,41 @@ pub fn is_decimal_digit(c: char) -> bool {
     CodePointMapData::<GeneralCategory>::new().get(c) == GeneralCategory::DecimalNumber
 }
 
-/// Whether `byte` is white space when it stands alone in UTF-8.
-fn is_ascii_white_space(byte: u8) -> bool {
-    byte == b' ' || byte.wrapping_sub(b'\t') < 5
-}
-
 /// How many code points of `text` are not White_Space.
 pub fn count_non_white_space(text: &str) -> u64 {
-    let (blocks, rest) = text.as_bytes().as_chunks::<BLOCK>();
-    let ascii = blocks.iter().map(|block| count_in_block(block)).sum::<u64>() + count_in_block(rest);
-    ascii - non_ascii_white_space(text)
-}
-
-/// A block short enough that its counts fit in a byte.
-const BLOCK: usize = 128;
-
-/// Code points that begin in the block and are not ASCII white space. Branch-free, so that the
-/// compiler makes vector code of it.
-#[inline(always)]
-fn count_in_block(block: &[u8]) -> u64 {
-    let counts = |byte: &u8| u8::from((*byte as i8) >= -64) & u8::from(!is_ascii_white_space(*byte));
-    u64::from(block.iter().fold(0u8, |sum, byte| sum + counts(byte)))
-}
-
-/// White space beyond ASCII. It begins with one of four bytes, most of them rare.
-fn non_ascii_white_space(text: &str) -> u64 {
     let bytes = text.as_bytes();
-    let is_at = |at: usize| text[at..].chars().next().is_some_and(is_white_space);
-    let two = memchr::memchr2_iter(0xc2, 0xe1, bytes).filter(|&at| is_at(at)).count();
-    let three = memchr::memchr2_iter(0xe2, 0xe3, bytes).filter(|&at| is_at(at)).count();
-    (two + three) as u64
+    let mut count = 0;
+    let mut at = 0;
+    while let Some(block) = bytes[at..].first_chunk() {
+        count += count_in_block(Block::new(block), u32::MAX, text, at);
+        at += BLOCK;
+    }
+    let rest = bytes.len() - at;
+    let mut last = [0; BLOCK];
+    last.iter_mut().zip(&bytes[at..]).for_each(|(to, from)| *to = *from);
+    count + count_in_block(Block::new(&last), (1 << rest) - 1, text, at)
+}
+
+/// Code points that begin in the block at byte `at`, in the bytes whose bit is set in `whole`, and are
+/// not white space.
+#[inline(always)]
+fn count_in_block(block: Block, whole: u32, text: &str, at: usize) -> u64 {
+    let ascii_white_space = block.is(b' ') | (block.at_least(b'\t') & block.at_most(b'\r'));
+    let not_ascii = block.not_ascii().bits();
+    if not_ascii == 0 {
+        return u64::from((!ascii_white_space.bits() & whole & 0xffff).count_ones());
+    }
+    let continuation = block.at_least(0x80) & block.at_most(0xbf);
+    let begins = !(ascii_white_space | continuation).bits() & whole & 0xffff;
+    // White space beyond ASCII begins with one of four bytes.
+    let mut leads = (block.is(0xc2) | (block.at_least(0xe1) & block.at_most(0xe3))).bits() & whole;
+    let mut white_space = 0;
+    while leads != 0 {
+        let here = at + leads.trailing_zeros() as usize;
+        white_space += u64::from(text[here..].chars().next().is_some_and(is_white_space));
+        leads &= leads - 1;
+    }
+    u64::from(begins.count_ones()) - white_space
 }
 
 #[cfg(test)]

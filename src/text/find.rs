@@ -1,5 +1,6 @@
 //! Does a string occur exactly once on a line? Occurrences may overlap: `aa` occurs twice in `aaa`.
 
+use super::block::{BLOCK, Block};
 use crate::limits::SHORT_LINE_BYTES;
 use memchr::memmem;
 
@@ -38,78 +39,78 @@ pub fn find_once(line: &[u8], needle: &[u8]) -> Occurrence {
 }
 
 /// For short lines, where setting up a searcher costs more than searching: a place is compared in
-/// full only where the needle's first and last byte both fit, eight places at a time. Gives up
+/// full only where the needle's first and last byte both fit, sixteen places at a time. Gives up
 /// (`None`) when places fit so often that the work is no longer linear.
 fn find_once_short(line: &[u8], needle: &[u8]) -> Option<Occurrence> {
     let mut search = Search::new(line, needle);
-    let (first, last) = (each(needle[0]), each(needle[needle.len() - 1]));
+    let (first, last) = (Block::each(needle[0]), Block::each(needle[needle.len() - 1]));
+    let fits = |head: &[u8; BLOCK], tail: &[u8; BLOCK]| {
+        (Block::new(head).equals(first) & Block::new(tail).equals(last)).bits()
+    };
     let (heads, tails) = (&line[..=line.len() - needle.len()], &line[needle.len() - 1..]);
-    let (head_words, rest) = heads.as_chunks::<WORD>();
-    let (tail_words, _) = tails.as_chunks::<WORD>();
+    let (head_blocks, rest) = heads.as_chunks();
+    let (tail_blocks, _) = tails.as_chunks();
     let mut at = 0;
-    for (head, tail) in head_words.iter().zip(tail_words) {
-        let fits = zeros((word(head) ^ first) | (word(tail) ^ last));
+    for (head, tail) in head_blocks.iter().zip(tail_blocks) {
+        let fits = fits(head, tail);
         if fits != 0 && search.compare(at, fits) {
             return search.result();
         }
-        at += WORD;
+        at += BLOCK;
     }
     if !rest.is_empty() {
         let fits = match (heads.last_chunk(), tails.last_chunk()) {
-            // The word that ends with the last place; places that were looked at are shifted out.
-            (Some(head), Some(tail)) => {
-                zeros((word(head) ^ first) | (word(tail) ^ last)) >> (8 * (WORD - rest.len()))
-            }
-            _ => fits_one_by_one(heads, tails, needle[0], needle[needle.len() - 1]),
+            // The block that ends with the last place; places that were looked at are shifted out.
+            (Some(head), Some(tail)) => fits(head, tail) >> (BLOCK - rest.len()),
+            _ => fits(&padded(heads), &padded(tails)) & ((1 << rest.len()) - 1),
         };
         search.compare(at, fits);
     }
     search.result()
 }
 
-/// Places that are looked at together.
-const WORD: usize = 8;
-
-fn word(bytes: &[u8; WORD]) -> u64 {
-    u64::from_le_bytes(*bytes)
-}
-
-fn each(byte: u8) -> u64 {
-    u64::from_le_bytes([byte; WORD])
-}
-
-/// The top bit of each byte that is zero. Adding 0x7f to the low bits of any other carries into it.
-fn zeros(word: u64) -> u64 {
-    const LOW: u64 = u64::from_le_bytes([0x7f; WORD]);
-    !(((word & LOW) + LOW) | word | LOW)
-}
-
-/// The same for fewer places than a word holds.
-fn fits_one_by_one(heads: &[u8], tails: &[u8], first: u8, last: u8) -> u64 {
-    let fits = heads.iter().zip(tails).map(|(head, tail)| *head == first && *tail == last);
-    fits.enumerate().fold(0, |all, (i, fits)| all | u64::from(fits) << (8 * i + 7))
+/// Fewer bytes than a block holds, and zeros.
+fn padded(bytes: &[u8]) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
+    block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    block
 }
 
 /// A search that is under way.
 struct Search<'s> {
     line: &'s [u8],
     needle: &'s [u8],
+    /// The needle's first bytes, as far as a word holds them, and which bits of the word they are.
+    head: u64,
+    head_bits: u64,
     /// Bytes that may still be compared.
     budget: Option<usize>,
     first: Option<usize>,
     second: Option<usize>,
 }
 
+/// Bytes that are compared as one.
+const WORD: usize = 8;
+
 impl<'s> Search<'s> {
+    #[inline]
     fn new(line: &'s [u8], needle: &'s [u8]) -> Self {
-        Self { line, needle, budget: Some(8 * line.len() + SHORT_LINE_BYTES), first: None, second: None }
+        let (head, head_bits) = match needle.first_chunk() {
+            Some(head) => (u64::from_le_bytes(*head), u64::MAX),
+            None => {
+                let head = needle.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+                (head, (1 << (8 * needle.len())) - 1)
+            }
+        };
+        let budget = Some(8 * line.len() + SHORT_LINE_BYTES);
+        Self { line, needle, head, head_bits, budget, first: None, second: None }
     }
 
-    /// Compares at the places after `at` whose top bit is set; true where nothing is left to find.
-    #[inline(never)]
-    fn compare(&mut self, at: usize, mut fits: u64) -> bool {
+    /// Compares at the places after `at` whose bit is set; true where nothing is left to find.
+    #[inline]
+    fn compare(&mut self, at: usize, mut fits: u32) -> bool {
         while fits != 0 {
-            let place = at + fits.trailing_zeros() as usize / 8;
+            let place = at + fits.trailing_zeros() as usize;
             fits &= fits - 1;
             self.budget = self.budget.and_then(|budget| budget.checked_sub(self.needle.len()));
             if self.budget.is_none() {
@@ -127,15 +128,15 @@ impl<'s> Search<'s> {
         false
     }
 
-    /// Whether the needle stands at `place`. Short ones are compared as one word.
+    /// Whether the needle stands at `place`, where there is room for it.
+    #[inline]
     fn is_at(&self, place: usize) -> bool {
         let rest = &self.line[place..];
-        if let (Some(here), Some(needle)) = (rest.first_chunk(), self.needle.first_chunk())
-            && word(here) != word(needle)
-        {
-            return false;
+        match rest.first_chunk() {
+            Some(word) if (u64::from_le_bytes(*word) ^ self.head) & self.head_bits != 0 => false,
+            Some(_) if self.needle.len() <= WORD => true,
+            _ => rest.starts_with(self.needle),
         }
-        rest.starts_with(self.needle)
     }
 
     fn result(&self) -> Option<Occurrence> {

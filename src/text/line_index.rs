@@ -6,7 +6,7 @@ use std::ops::Range;
 /// The starts of a text's LF lines, in bytes.
 ///
 /// A text with n LFs has n + 1 lines: `""` has one, `"a\n"` has two.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineIndex {
     starts: Vec<u32>,
     bytes: u32,
@@ -22,10 +22,21 @@ impl LineIndex {
 
     /// Makes this the index of `text`, keeping its memory.
     pub fn rebuild(&mut self, text: &str) {
+        let starts = self.begin();
+        starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at as u32 + 1));
+        self.end(text.len());
+    }
+
+    /// Begins the index of another text; where each line but the first begins is to be added.
+    pub(super) fn begin(&mut self) -> &mut Vec<u32> {
         self.starts.clear();
         self.starts.push(0);
-        self.starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at as u32 + 1));
-        self.bytes = text.len() as u32;
+        &mut self.starts
+    }
+
+    /// Ends what [`LineIndex::begin`] began, with the text's length.
+    pub(super) fn end(&mut self, bytes: usize) {
+        self.bytes = bytes as u32;
     }
 
     /// How many lines the text has; at least 1.

@@ -4,10 +4,11 @@
 //! closes it (rule SB11). So the text is scanned for the few bytes that can begin one of those
 //! characters, and the rules are looked at only there.
 
+use super::block::{BLOCK, Block};
 use icu_properties::CodePointMapData;
 use icu_properties::CodePointSetData;
 use icu_properties::props::{Alphabetic, GeneralCategory, SentenceBreak};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// The version of Unicode whose data and rules are used everywhere in this crate.
 pub const UNICODE_VERSION: &str = "17.0.0";
@@ -53,6 +54,14 @@ impl<'t> Sentences<'t> {
             if !is_terminator(class) {
                 at = next;
                 continue;
+            }
+            if let Some(boundary) = usual_boundary(&bytes[next..]) {
+                let boundary = next + boundary;
+                if self.join_labels && ends_label(&bytes[..boundary], at) {
+                    at = boundary;
+                    continue;
+                }
+                return boundary;
             }
             match self.after_terminator(at, class, next) {
                 Ok(boundary) if self.join_labels && ends_label(&bytes[..boundary], at) => at = boundary,
@@ -161,6 +170,10 @@ pub fn is_countable(sentence: &str) -> bool {
         if c.is_ascii() {
             return c.is_ascii_alphanumeric();
         }
+        // Ideographs, which are looked at most, without a search in the data.
+        if IDEOGRAPHS.contains(&c) {
+            return true;
+        }
         CodePointSetData::new::<Alphabetic>().contains(c)
             || matches!(
                 CodePointMapData::<GeneralCategory>::new().get(c),
@@ -168,6 +181,9 @@ pub fn is_countable(sentence: &str) -> bool {
             )
     })
 }
+
+/// The block of CJK unified ideographs, each of them Alphabetic. A test holds this against the data.
+const IDEOGRAPHS: RangeInclusive<char> = '\u{4e00}'..='\u{9fff}';
 
 /// Whether the boundary at the end of `text`, made by the full stop at byte `stop`, ends a list
 /// label: on its LF line, blanks and `>#*+-`, then one to three digits or one letter, the full
@@ -228,38 +244,40 @@ const ASCII_CLASSES: [SentenceBreak; 128] = {
     classes
 };
 
-/// The next byte from `at` on that can begin a separator or a terminator, or the end.
-fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
-    loop {
-        if let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-            let ends = possible_ends(u64::from_le_bytes(*word));
-            if ends == 0 {
-                at += size_of::<u64>();
-                continue;
-            }
-            at += ends.trailing_zeros() as usize / 8;
-        }
-        // Text that is not ASCII is looked at byte by byte.
-        loop {
-            let Some(byte) = bytes.get(at) else { return bytes.len() };
-            if CAN_END[usize::from(*byte)] {
-                return at;
-            }
-            at += 1;
-            if byte.is_ascii() {
-                break;
-            }
-        }
+/// Where the sentence ends if what follows its terminator is what follows most: a line's end (SB4), or a
+/// blank and an upper case letter (SB11). `None` says nothing.
+#[inline]
+fn usual_boundary(after: &[u8]) -> Option<usize> {
+    match after {
+        [b'\n', ..] | [b' ', b'A'..=b'Z', ..] => Some(1),
+        _ => None,
     }
 }
 
-/// The top bit of each of eight bytes that may be in [`CAN_END`]: it is not ASCII, at most CR, or one
-/// of `.!?`. A borrow can set a bit too many, but none below the first that is due.
-fn possible_ends(word: u64) -> u64 {
-    let each = |byte: u8| u64::from_le_bytes([byte; 8]);
-    let below = |word: u64, byte: u8| word.wrapping_sub(each(byte)) & !word;
-    let is = |byte: u8| below(word ^ each(byte), 1);
-    (word | below(word, b'\r' + 1) | is(b'.') | is(b'!') | is(b'?')) & each(0x80)
+/// The next byte from `at` on that can begin a separator or a terminator, or the end.
+#[inline]
+fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(block) = bytes[at..].first_chunk() {
+        let ends = possible_ends(Block::new(block));
+        if ends != 0 {
+            return at + ends.trailing_zeros() as usize;
+        }
+        at += BLOCK;
+    }
+    bytes[at..].iter().position(|byte| CAN_END[usize::from(*byte)]).map_or(bytes.len(), |rest| at + rest)
+}
+
+/// A bit for each byte of the block that is in [`CAN_END`].
+#[inline]
+fn possible_ends(block: Block) -> u32 {
+    let ascii = block.is(b'\n') | block.is(b'\r') | block.is(b'.') | block.is(b'!') | block.is(b'?');
+    if (ascii | block.not_ascii()).bits() == 0 {
+        return 0;
+    }
+    let range = |from, to| block.at_least(from) & block.at_most(to);
+    let two = block.is(0xc2) | block.is(0xd6) | block.is(0xd8) | range(0xdb, 0xdc) | block.is(0xdf);
+    let more = range(0xe0, 0xe3) | block.is(0xea) | range(0xef, 0xf0);
+    (ascii | two | more).bits()
 }
 
 /// Bytes that can begin a separator or a terminator. A test holds this against the data.
@@ -309,6 +327,15 @@ mod tests {
             }
         }
         assert_eq!(table, CAN_END);
+        for (byte, can_end) in (0..=u8::MAX).zip(table) {
+            assert_eq!(possible_ends(Block::each(byte)) != 0, can_end, "{byte:x}");
+        }
+    }
+
+    #[test]
+    fn ideographs_are_alphabetic() {
+        let alphabetic = CodePointSetData::new::<Alphabetic>();
+        assert!(IDEOGRAPHS.into_iter().all(|c| alphabetic.contains(c)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(super) fn check(record: &Record<'_>, found: &mut Vec<Diagnostic>) {
     let parent = if session.place.documents_in_session { &inside } else { &root };
     let list = parent.name("documents");
     for (i, document) in session.documents.iter().enumerate() {
-        if memchr::memchr(b'\r', document.content.as_bytes()).is_some() {
+        if document.content.has_cr() {
             found.push(Diagnostic::lint(Lint::ContentHasCr, list.index(i).name("content").pointer()));
         }
     }

@@ -1,0 +1,50 @@
+//! A document as refs are resolved in it: lines by number, whether the text is at hand or stands
+//! escaped in the record.
+
+use crate::text::{Escaped, LineIndex, has_escape, unescape};
+use std::cell::RefCell;
+
+/// A document with its lines.
+#[derive(Clone, Copy)]
+pub(crate) enum Page<'d> {
+    /// The text and the index of its lines.
+    Text(&'d [u8], &'d LineIndex),
+    /// The text as the record has it, and memory for one line of it.
+    Escaped(&'d Escaped<'d>, &'d RefCell<Vec<u8>>),
+}
+
+impl Page<'_> {
+    /// How many lines the document has; at least 1.
+    pub(crate) fn line_count(&self) -> usize {
+        match self {
+            Self::Text(_, lines) => lines.len(),
+            Self::Escaped(escaped, _) => escaped.line_count(),
+        }
+    }
+
+    /// Calls `look` with line `number` (from 1), without its LF, and its place; `None` where there is
+    /// no such line.
+    ///
+    /// Places count bytes of the text, or of what stands for it in the record. An escape is longer
+    /// than what it stands for, so that a place and what is added to it on the line name one
+    /// character of the document in both, in the document's order.
+    #[inline]
+    pub(crate) fn with_line<T>(&self, number: i64, look: impl FnOnce(&[u8], usize) -> T) -> Option<T> {
+        match self {
+            Self::Text(text, lines) => {
+                let range = lines.line(number)?;
+                Some(look(&text[range.clone()], range.start))
+            }
+            Self::Escaped(escaped, memory) => {
+                let range = escaped.line(number)?;
+                let line = &escaped.raw().as_bytes()[range.clone()];
+                if !has_escape(line) {
+                    return Some(look(line, range.start));
+                }
+                let mut memory = memory.borrow_mut();
+                unescape(line, &mut memory, |_| {});
+                Some(look(&memory, range.start))
+            }
+        }
+    }
+}
