@@ -176,7 +176,9 @@ fn judge(
         Record::Session(session) => {
             Facts::Session(check_session(session, settings, scratch, &mut verdict.errors))
         }
-        Record::Answer(answer) => Facts::Answer(check_answer(answer, settings.sentences, &mut verdict.errors)),
+        Record::Answer(answer) => {
+            Facts::Answer(check_answer(answer, settings.sentences, &mut verdict.errors))
+        }
     };
     verdict.facts = Some(facts);
     attach_evidence(raw, Some(record), &mut verdict.errors, evidence);

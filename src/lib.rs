@@ -63,8 +63,8 @@ pub use error::{Error, ErrorKind};
 pub use input::{Input, expand};
 pub use limits::{DIAGNOSTICS, RECORD_BYTES, RECORD_BYTES_CEILING};
 pub use model::{
-    Annotation, Answer, AnswerStatus, Boundary, Content, ContextSource, Document, LineNumber, Marker, Polarity,
-    Record, Ref, Session, SessionPlace, SourceRef,
+    Annotation, Answer, AnswerStatus, Boundary, Content, ContextSource, Document, LineNumber, Marker,
+    Polarity, Record, Ref, Session, SessionPlace, SourceRef,
 };
 pub use output::{
     CheckedBatch, JsonLines, RUN_SCHEMA, RunFile, Safe, Sink, TimingFile, Wants, csv_cell, message,

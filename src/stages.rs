@@ -31,7 +31,8 @@ impl Decoder {
     pub fn decode(&mut self, record: &[u8]) -> bool {
         let Some(read) = self.0.read(record) else { return false };
         let inner: OnceCell<Tree<'_>> = OnceCell::new();
-        let decoded = decode(read.root(), &read, &inner, Lists::default(), &mut Findings::default()).is_some();
+        let decoded =
+            decode(read.root(), &read, &inner, Lists::default(), &mut Findings::default()).is_some();
         let memory = read.into_memory();
         self.0.finish(memory);
         decoded

@@ -18,7 +18,8 @@ impl Columns {
 
     /// The columns, from 1, of two places on a line of a document.
     pub(super) fn of(&mut self, document: u32, page: Page<'_>, line: i64, places: [usize; 2]) -> [u64; 2] {
-        let columns = page.with_line(line, |text, start| {
+        let columns = page.with_line(line, |text, range, start| {
+            let text = &text[range];
             let mut column = |at: usize| 1 + self.before(document, line, text, at);
             places.map(|place| column(place - start))
         });

@@ -44,7 +44,7 @@ impl LongLines {
             let page = pages.page(document as usize, &session.documents[document as usize].content);
             for (side, boundary) in boundaries.iter().enumerate() {
                 let Some(line) = boundary.line.small() else { continue };
-                if page.with_line(line, |text, _| text.len() >= LONG_LINE_BYTES) == Some(true) {
+                if page.with_line(line, |_, range, _| range.len() >= LONG_LINE_BYTES) == Some(true) {
                     wanted.push(Wanted { document, line, number, side });
                 }
             }
@@ -68,7 +68,7 @@ impl LongLines {
         let page = pages.page(document as usize, &session.documents[document as usize].content);
         let needle = |wanted: &Wanted| refs[wanted.number][wanted.side].str.as_bytes();
         let needles: Vec<&[u8]> = group.iter().map(needle).collect();
-        let found = page.with_line(line, |text, _| find_each_once(text, &needles));
+        let found = page.with_line(line, |text, range, _| find_each_once(&text[range], &needles));
         for (wanted, occurrence) in group.iter().zip(found.unwrap_or_default()) {
             self.known.entry(wanted.number).or_default()[wanted.side] = Some(occurrence);
         }

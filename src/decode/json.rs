@@ -9,7 +9,7 @@
 use crate::diagnostic::{Code, Detail, Diagnostic, JsonType, Pointer, Segment, SyntaxFault};
 use crate::limits::{BUFFER_KEEP_BYTES, DEPTH, LIFTED_BYTES};
 use crate::model::{Content, recycle};
-use crate::text::{Escaped, Scan, is_json_white_space, scan};
+use crate::text::{Escaped, EscapedLine, Scan, Scanner, is_json_white_space};
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
 use memchr::memmem;
 use simd_json::{Buffers, INPUT_PADDING, Node as TapeItem, StaticNode, Tape};
@@ -83,7 +83,8 @@ pub(crate) struct FastReader {
     scratch: Vec<u8>,
     buffers: Buffers,
     memory: FastMemory,
-    starts: Vec<u32>,
+    lines: Vec<EscapedLine>,
+    scanner: Scanner,
     name: memmem::Finder<'static>,
 }
 
@@ -93,7 +94,8 @@ impl Default for FastReader {
             scratch: Vec::new(),
             buffers: Buffers::with_max_depth(0, DEPTH),
             memory: FastMemory::default(),
-            starts: Vec::new(),
+            lines: Vec::new(),
+            scanner: Scanner::default(),
             name: memmem::Finder::new(br#""content""#),
         }
     }
@@ -104,7 +106,7 @@ pub(crate) struct FastRecord<'r> {
     tape: Tape<'r>,
     /// Contents that the parser has not seen, in the record's order.
     lifted: Vec<Lifted<'r>>,
-    starts: &'r [u32],
+    lines: &'r [EscapedLine],
 }
 
 /// A content that was left out of what the parser has read.
@@ -113,8 +115,8 @@ struct Lifted<'r> {
     place: usize,
     raw: &'r str,
     scan: Scan,
-    /// Where its lines begin, in the list for all.
-    starts: Range<usize>,
+    /// Its lines, in the list for all.
+    lines: Range<usize>,
 }
 
 impl<'r> FastRecord<'r> {
@@ -137,10 +139,10 @@ impl<'r> Contents<'r> for FastRecord<'r> {
             _ => None,
         };
         let Some(lifted) = found.map(|i| &self.lifted[i]) else { return Content::of_text(string) };
-        if !lifted.scan.has_escape {
+        if lifted.scan.escapes == 0 {
             return Content::of_text(lifted.raw);
         }
-        Content::of_escaped(Escaped::new(lifted.raw, lifted.scan, &self.starts[lifted.starts.clone()]))
+        Content::of_escaped(Escaped::new(lifted.raw, lifted.scan, &self.lines[lifted.lines.clone()]))
     }
 }
 
@@ -174,7 +176,7 @@ impl FastReader {
         lifted.iter_mut().for_each(|lifted| lifted.place += base);
         let read = simd_json::fill_tape_padded(&mut self.scratch, length, &mut self.buffers, &mut tape);
         let is_read = read.is_ok() && !tape.0.is_empty();
-        is_read.then_some(FastRecord { tape, lifted, starts: &self.starts })
+        is_read.then_some(FastRecord { tape, lifted, lines: &self.lines })
     }
 
     /// Copies the record without its long contents, of which only the quotes stay.
@@ -185,24 +187,26 @@ impl FastReader {
     /// the record is.
     fn copy<'r>(&mut self, raw: &'r [u8], lifted: &mut Vec<Lifted<'r>>) {
         self.scratch.clear();
-        self.starts.clear();
+        self.lines.clear();
         self.scratch.reserve(INPUT_PADDING);
         let (mut copied, mut at) = (0, 0);
         while let Some(found) = self.name.find(&raw[at..]) {
             let name = at + found;
             at = name + self.name.needle().len();
             let Some(from) = value_after(raw, name, at) else { continue };
-            let before = self.starts.len();
-            let literal = scan(&raw[from..], &mut self.starts)
+            let before = self.lines.len();
+            let literal = self
+                .scanner
+                .scan(&raw[from..], &mut self.lines)
                 .filter(|scan| scan.bytes >= LIFTED_BYTES)
                 .and_then(|scan| Some((scan, from_utf8(&raw[from..from + scan.bytes]).ok()?)));
             let Some((scan, literal)) = literal else {
-                self.starts.truncate(before);
+                self.lines.truncate(before);
                 continue;
             };
             self.scratch.extend_from_slice(&raw[copied..from]);
             let place = self.scratch.len();
-            lifted.push(Lifted { place, raw: literal, scan, starts: before..self.starts.len() });
+            lifted.push(Lifted { place, raw: literal, scan, lines: before..self.lines.len() });
             copied = from + scan.bytes;
             at = copied;
         }
@@ -212,7 +216,7 @@ impl FastReader {
     /// Takes back the memory of a record, and gives away what one giant record has made grow.
     pub(crate) fn finish(&mut self, memory: FastMemory) {
         self.memory = memory;
-        if self.scratch.capacity() > BUFFER_KEEP_BYTES || self.starts.capacity() > BUFFER_KEEP_BYTES {
+        if self.scratch.capacity() > BUFFER_KEEP_BYTES || self.lines.capacity() > BUFFER_KEEP_BYTES {
             *self = Self::default();
         }
     }
@@ -225,7 +229,8 @@ fn value_after(raw: &[u8], name: usize, end: usize) -> Option<usize> {
     if backslashes % 2 == 1 {
         return None;
     }
-    let skip_blanks = |at: usize| at + raw[at..].iter().take_while(|byte| is_json_white_space(**byte)).count();
+    let skip_blanks =
+        |at: usize| at + raw[at..].iter().take_while(|byte| is_json_white_space(**byte)).count();
     let colon = skip_blanks(end);
     let quote = skip_blanks(raw.get(colon..)?.starts_with(b":").then_some(colon + 1)?);
     raw[quote..].starts_with(b"\"").then_some(quote + 1)
@@ -381,7 +386,8 @@ fn usual_boundary<'r>(nodes: &[TapeItem<'r>; BOUNDARY_NODES]) -> Option<UsualBou
 #[inline]
 fn usual_ref<'r>(members: &[TapeItem<'r>]) -> Option<UsualRef<'r>> {
     let nodes: &[_; REF_NODES] = members.first_chunk()?;
-    let [TapeItem::String("path"), TapeItem::String(path), TapeItem::String("start"), rest @ ..] = nodes else {
+    let [TapeItem::String("path"), TapeItem::String(path), TapeItem::String("start"), rest @ ..] = nodes
+    else {
         return None;
     };
     let (start, rest) = rest.split_first_chunk()?;

@@ -4,7 +4,8 @@ use super::json::{Contents, Node, Number, UsualBoundary, UsualRef};
 use super::{Field, Findings, Lists, members, required, required_items, required_object, required_string};
 use crate::diagnostic::{At, Code, Expected};
 use crate::model::{
-    Annotation, Boundary, Content, Document, LineNumber, Paths, Polarity, Ref, Session, SessionPlace, SourceRef,
+    Annotation, Boundary, Content, Document, LineNumber, Paths, Polarity, Ref, Session, SessionPlace,
+    SourceRef,
 };
 
 /// The members of a session record, as they were found at its top.

@@ -20,7 +20,7 @@ pub(crate) struct Batch {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Content {
-    /// Whole lines.
+    /// Whole lines; the buffer knows their ends.
     Lines(Range<usize>),
     /// One record that is the rest of its input, with `blank` blank lines before it.
     Value { range: Range<usize>, blank: u64 },
@@ -51,9 +51,15 @@ impl Batch {
         let mut line = self.first_line;
         match &self.content {
             Content::Lines(range) => {
-                for raw in lines(&self.buffer.bytes[range.clone()]) {
-                    take(line, frame(raw, limit));
+                let bytes = &self.buffer.bytes[range.clone()];
+                let mut start = 0;
+                for end in &self.buffer.ends {
+                    take(line, frame(&bytes[start..*end as usize], limit));
+                    start = *end as usize + 1;
                     line += 1;
+                }
+                if let Some(raw @ [_, ..]) = bytes.get(start..) {
+                    take(line, frame(raw, limit));
                 }
             }
             Content::Value { range, blank } => {
@@ -85,20 +91,6 @@ fn frame(raw: &[u8], limit: usize) -> Frame<'_> {
     }
 }
 
-/// The lines of `bytes`, each without its LF; nothing after a last LF.
-fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        let line = &rest[..end];
-        rest = rest.get(end + 1..).unwrap_or(&[]);
-        Some(line)
-    })
-}
-
 /// Memory for a batch: what the last read left over stands right before an aligned place, at which
 /// the next read begins.
 #[derive(Default)]
@@ -106,6 +98,8 @@ pub(crate) struct Buffer {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// Where the lines of a batch end: their LFs, counted from the batch's first byte.
+    ends: Vec<u32>,
 }
 
 impl Buffer {
@@ -115,7 +109,7 @@ impl Buffer {
         let needed = READ_ALIGN + head + READ_BYTES;
         // Memory that one giant record has made grow goes back after it.
         if self.bytes.len() > 4 * needed {
-            self.bytes = Vec::new();
+            (self.bytes, self.ends) = (Vec::new(), Vec::new());
         }
         if self.bytes.len() < needed {
             self.bytes.resize(needed, 0);
@@ -129,6 +123,13 @@ impl Buffer {
 
     fn data(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
+    }
+
+    /// Finds the lines of the first `length` bytes.
+    fn index(&mut self, length: usize) {
+        let bytes = &self.bytes[self.start..self.start + length];
+        self.ends.clear();
+        self.ends.extend(memchr::memchr_iter(b'\n', bytes).map(|end| end as u32));
     }
 
     /// Reads until `more` bytes are added, or at least `enough` and no more are ready, or the input
@@ -290,9 +291,10 @@ impl Framer {
             if end == 0 {
                 return self.next(buffer);
             }
-            let complete = memchr::memchr_iter(b'\n', &data[..end]).count() as u64;
-            let lines = complete + u64::from(data[end - 1] != b'\n');
+            let is_open = data[end - 1] != b'\n';
             let range = buffer.start..buffer.start + end;
+            buffer.index(end);
+            let lines = buffer.ends.len() as u64 + u64::from(is_open);
             return Ok(Some(self.batch(buffer, Content::Lines(range), lines)));
         }
     }
@@ -332,8 +334,10 @@ impl Framer {
         }
         let data = buffer.data();
         let Some(first) = data.iter().position(|byte| !is_blank(std::slice::from_ref(byte))) else {
-            let lines = lines(data).count() as u64;
-            let range = buffer.start..buffer.end;
+            let is_open = data.last().is_some_and(|last| *last != b'\n');
+            let (range, length) = (buffer.start..buffer.end, data.len());
+            buffer.index(length);
+            let lines = buffer.ends.len() as u64 + u64::from(is_open);
             return Ok((lines > 0).then(|| self.batch(buffer, Content::Lines(range), lines)));
         };
         let blank = memchr::memchr_iter(b'\n', &data[..first]).count() as u64;

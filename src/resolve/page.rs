@@ -1,8 +1,9 @@
 //! A document as refs are resolved in it: lines by number, whether the text is at hand or stands
 //! escaped in the record.
 
-use crate::text::{Escaped, LineIndex, has_escape, unescape};
+use crate::text::{Escaped, LineIndex, unescape};
 use std::cell::RefCell;
+use std::ops::Range;
 
 /// A document with its lines.
 #[derive(Clone, Copy)]
@@ -22,28 +23,34 @@ impl Page<'_> {
         }
     }
 
-    /// Calls `look` with line `number` (from 1), without its LF, and its place; `None` where there is
-    /// no such line.
+    /// Calls `look` with a text, where line `number` (from 1) stands in it without its LF, and the line's
+    /// place; `None` where there is no such line.
     ///
-    /// Places count bytes of the text, or of what stands for it in the record. An escape is longer
-    /// than what it stands for, so that a place and what is added to it on the line name one
+    /// Places count bytes of the document's text, or of what stands for it in the record. An escape is
+    /// longer than what it stands for, so that a place and what is added to it on the line name one
     /// character of the document in both, in the document's order.
     #[inline]
-    pub(crate) fn with_line<T>(&self, number: i64, look: impl FnOnce(&[u8], usize) -> T) -> Option<T> {
+    pub(crate) fn with_line<T>(
+        &self,
+        number: i64,
+        look: impl FnOnce(&[u8], Range<usize>, usize) -> T,
+    ) -> Option<T> {
         match self {
             Self::Text(text, lines) => {
                 let range = lines.line(number)?;
-                Some(look(&text[range.clone()], range.start))
+                let place = range.start;
+                Some(look(text, range, place))
             }
             Self::Escaped(escaped, memory) => {
-                let range = escaped.line(number)?;
-                let line = &escaped.raw().as_bytes()[range.clone()];
-                if !has_escape(line) {
-                    return Some(look(line, range.start));
+                let (range, has_escape) = escaped.line(number)?;
+                let place = range.start;
+                if !has_escape {
+                    return Some(look(escaped.raw(), range, place));
                 }
                 let mut memory = memory.borrow_mut();
-                unescape(line, &mut memory, |_| {});
-                Some(look(&memory, range.start))
+                unescape(&escaped.raw()[range], &mut memory, |_| {});
+                let whole = 0..memory.len();
+                Some(look(&memory, whole, place))
             }
         }
     }

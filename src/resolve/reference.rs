@@ -3,8 +3,9 @@
 use super::Page;
 use crate::diagnostic::Code;
 use crate::model::{Boundary, Ref};
-use crate::text::{LineIndex, Occurrence, Span, find_once};
+use crate::text::{LineIndex, Occurrence, Span, find_once_on};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Why a boundary cannot be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,11 +105,11 @@ fn find_boundary(
     known: Option<Occurrence>,
 ) -> Result<Span, BoundaryFault> {
     let number = boundary.line.small().ok_or(BoundaryFault::LineOutOfRange)?;
-    let search = |line: &[u8], from: usize| {
+    let search = |text: &[u8], line: Range<usize>, from: usize| {
         if boundary.str.is_empty() {
             return Err(BoundaryFault::StrEmpty);
         }
-        match known.unwrap_or_else(|| find_once(line, boundary.str.as_bytes())) {
+        match known.unwrap_or_else(|| find_once_on(text, line, boundary.str.as_bytes())) {
             Occurrence::None => Err(BoundaryFault::StrNotFound),
             Occurrence::Many(first, second) => Err(BoundaryFault::StrAmbiguous(from + first, from + second)),
             Occurrence::Once(at) => {

@@ -9,10 +9,11 @@ mod line_index;
 mod sentences;
 mod span;
 
-pub(crate) use escaped::{Escaped, Scan, has_escape, scan, unescape};
 pub use chars::{count_non_white_space, is_decimal_digit, is_json_white_space, is_white_space};
-pub(crate) use find_many::find_each_once;
+pub(crate) use escaped::{Escaped, EscapedLine, Scan, Scanner, unescape};
+pub(crate) use find::find_once_on;
 pub use find::{Occurrence, find_once};
+pub(crate) use find_many::find_each_once;
 pub use line_index::LineIndex;
 pub use sentences::{Sentences, UNICODE_VERSION, is_countable};
 pub use span::{Span, Units};
