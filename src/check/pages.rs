@@ -13,7 +13,8 @@ use std::cell::RefCell;
 pub(super) struct Pages {
     ready: Vec<Ready>,
     indexes: Vec<LineIndex>,
-    texts: Vec<Vec<u8>>,
+    /// Texts that were unescaped, with what follows them in memory, and their lengths.
+    texts: Vec<(Vec<u8>, usize)>,
     line: RefCell<Vec<u8>>,
     have_long_lines: bool,
 }
@@ -37,7 +38,7 @@ impl Pages {
         self.ready.resize(documents, Ready::No);
         if self.indexes.len() < documents {
             self.indexes.resize_with(documents, LineIndex::default);
-            self.texts.resize_with(documents, Vec::new);
+            self.texts.resize_with(documents, Default::default);
         }
     }
 
@@ -52,7 +53,8 @@ impl Pages {
             // A long line would be unescaped for every ref that names it.
             Held::Escaped(escaped) if whole || escaped.longest_line() >= LONG_LINE_BYTES => {
                 self.have_long_lines |= escaped.longest_line() >= LONG_LINE_BYTES;
-                escaped.unescape_into(&mut self.texts[document], &mut self.indexes[document]);
+                let (text, length) = &mut self.texts[document];
+                *length = escaped.unescape_into(text, &mut self.indexes[document]);
                 Ready::Unescaped
             }
             Held::Escaped(_) => Ready::Escaped,
@@ -70,7 +72,7 @@ impl Pages {
         let lines = &self.indexes[document];
         match (content.held(), self.ready[document]) {
             (Held::Text(text), _) => Page::Text(text.as_bytes(), lines),
-            (_, Ready::Unescaped) => Page::Text(&self.texts[document], lines),
+            (_, Ready::Unescaped) => Page::Text(&self.texts[document].0, lines),
             (Held::Escaped(escaped), _) => Page::Escaped(escaped, &self.line),
         }
     }
@@ -79,7 +81,10 @@ impl Pages {
     pub(super) fn text<'d>(&'d self, document: usize, content: &Content<'d>) -> Option<&'d str> {
         match content.held() {
             Held::Text(text) => Some(text),
-            Held::Escaped(_) => from_utf8(&self.texts[document]).ok(),
+            Held::Escaped(_) => {
+                let (text, length) = &self.texts[document];
+                from_utf8(&text[..*length]).ok()
+            }
         }
     }
 }

@@ -107,13 +107,17 @@ pub(crate) struct FastRecord<'r> {
     /// Contents that the parser has not seen, in the record's order.
     lifted: Vec<Lifted<'r>>,
     lines: &'r [EscapedLine],
+    raw: &'r [u8],
 }
 
 /// A content that was left out of what the parser has read.
 struct Lifted<'r> {
     /// The address of the empty string that the parser has read in its place.
     place: usize,
-    raw: &'r str,
+    /// The text, where it holds no escape.
+    plain: &'r str,
+    /// Where it begins in the record.
+    start: usize,
     scan: Scan,
     /// Its lines, in the list for all.
     lines: Range<usize>,
@@ -140,9 +144,10 @@ impl<'r> Contents<'r> for FastRecord<'r> {
         };
         let Some(lifted) = found.map(|i| &self.lifted[i]) else { return Content::of_text(string) };
         if lifted.scan.escapes == 0 {
-            return Content::of_text(lifted.raw);
+            return Content::of_text(lifted.plain);
         }
-        Content::of_escaped(Escaped::new(lifted.raw, lifted.scan, &self.lines[lifted.lines.clone()]))
+        let lines = &self.lines[lifted.lines.clone()];
+        Content::of_escaped(Escaped::new(&self.raw[lifted.start..], lifted.scan, lines))
     }
 }
 
@@ -176,7 +181,7 @@ impl FastReader {
         lifted.iter_mut().for_each(|lifted| lifted.place += base);
         let read = simd_json::fill_tape_padded(&mut self.scratch, length, &mut self.buffers, &mut tape);
         let is_read = read.is_ok() && !tape.0.is_empty();
-        is_read.then_some(FastRecord { tape, lifted, lines: &self.lines })
+        is_read.then_some(FastRecord { tape, lifted, lines: &self.lines, raw })
     }
 
     /// Copies the record without its long contents, of which only the quotes stay.
@@ -206,7 +211,7 @@ impl FastReader {
             };
             self.scratch.extend_from_slice(&raw[copied..from]);
             let place = self.scratch.len();
-            lifted.push(Lifted { place, raw: literal, scan, lines: before..self.lines.len() });
+            lifted.push(Lifted { place, plain: literal, start: from, scan, lines: before..self.lines.len() });
             copied = from + scan.bytes;
             at = copied;
         }

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A document with its lines.
 #[derive(Clone, Copy)]
 pub(crate) enum Page<'d> {
-    /// The text and the index of its lines.
+    /// The text, what may follow it in memory, and the index of its lines.
     Text(&'d [u8], &'d LineIndex),
     /// The text as the record has it, and memory for one line of it.
     Escaped(&'d Escaped<'d>, &'d RefCell<Vec<u8>>),
@@ -45,12 +45,11 @@ impl Page<'_> {
                 let (range, has_escape) = escaped.line(number)?;
                 let place = range.start;
                 if !has_escape {
-                    return Some(look(escaped.raw(), range, place));
+                    return Some(look(escaped.bytes(), range, place));
                 }
                 let mut memory = memory.borrow_mut();
-                unescape(&escaped.raw()[range], &mut memory, |_| {});
-                let whole = 0..memory.len();
-                Some(look(&memory, whole, place))
+                let length = unescape(escaped.bytes(), range, &mut memory, |_| {});
+                Some(look(&memory, 0..length, place))
             }
         }
     }

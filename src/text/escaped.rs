@@ -3,14 +3,14 @@
 //! unescaped only where somebody reads them.
 
 use super::LineIndex;
-use super::block::{Places, WINDOW, Window, low_bits};
+use super::block::{Places, WINDOW, Window, low_bits, padded};
 use std::ops::Range;
 
 /// A valid JSON string without its quotes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Escaped<'r> {
-    /// What stands between the quotes.
-    raw: &'r str,
+    /// What stands between the quotes, and what follows in the record.
+    bytes: &'r [u8],
     scan: Scan,
     /// Every line but the first.
     lines: &'r [EscapedLine],
@@ -38,13 +38,14 @@ pub(crate) struct Scan {
 }
 
 impl<'r> Escaped<'r> {
-    /// A literal that a [`Scanner`] has passed, with the lines that it found.
-    pub(crate) fn new(raw: &'r str, scan: Scan, lines: &'r [EscapedLine]) -> Self {
-        Self { raw, scan, lines }
+    /// A literal that a [`Scanner`] has passed, with the lines that it found. `bytes` begin with it.
+    pub(crate) fn new(bytes: &'r [u8], scan: Scan, lines: &'r [EscapedLine]) -> Self {
+        Self { bytes, scan, lines }
     }
 
-    pub(crate) fn raw(&self) -> &'r [u8] {
-        self.raw.as_bytes()
+    /// The literal, and what follows it.
+    pub(crate) fn bytes(&self) -> &'r [u8] {
+        self.bytes
     }
 
     pub(crate) fn has_cr(&self) -> bool {
@@ -72,27 +73,30 @@ impl<'r> Escaped<'r> {
         };
         let start = first.start as usize;
         let (end, escapes) = match self.lines.get(index) {
-            None => (self.raw.len(), self.scan.escapes),
+            None => (self.scan.bytes, self.scan.escapes),
             Some(next) => {
                 let end = next.start as usize;
-                let escape = if self.raw()[end - 1] == b'n' { r"\n" } else { r"\u000a" };
+                let escape = if self.bytes[end - 1] == b'n' { r"\n" } else { r"\u000a" };
                 (end - escape.len(), next.escapes as usize - 1)
             }
         };
         Some((start..end, escapes > first.escapes as usize))
     }
 
-    /// Makes `text` the bytes of the text and `lines` its index, keeping their memory.
-    pub(crate) fn unescape_into(&self, text: &mut Vec<u8>, lines: &mut LineIndex) {
+    /// Makes the first bytes of `text` the text and `lines` its index, keeping their memory. Returns how
+    /// many they are; at least [`WINDOW`] more follow.
+    pub(crate) fn unescape_into(&self, text: &mut Vec<u8>, lines: &mut LineIndex) -> usize {
         let starts = lines.begin();
-        unescape(self.raw(), text, |start| starts.push(start as u32));
-        lines.end(text.len());
+        let length = unescape(self.bytes, 0..self.scan.bytes, text, |start| starts.push(start as u32));
+        lines.end(length);
+        length
     }
 
     /// The text, unescaped.
     pub(crate) fn unescape(&self) -> String {
         let mut text = Vec::new();
-        unescape(self.raw(), &mut text, |_| {});
+        let length = unescape(self.bytes, 0..self.scan.bytes, &mut text, |_| {});
+        text.truncate(length);
         String::from_utf8(text).unwrap_or_default()
     }
 }
@@ -212,35 +216,38 @@ fn unicode_escape(bytes: &[u8]) -> Option<(char, usize)> {
     Some((c, SURROGATES))
 }
 
-/// Makes `text` what a part of a valid literal says. Calls `line` with the place after each LF.
+/// Makes the first bytes of `text` what a part of a valid literal says, and calls `line` with the place
+/// after each LF. Returns how many bytes they are; at least [`WINDOW`] more follow.
 #[inline]
-pub(crate) fn unescape(raw: &[u8], text: &mut Vec<u8>, mut line: impl FnMut(usize)) {
+pub(crate) fn unescape(
+    bytes: &[u8],
+    part: Range<usize>,
+    text: &mut Vec<u8>,
+    mut line: impl FnMut(usize),
+) -> usize {
     // An escape is longer than what it stands for, so the text fits; whole windows are copied, of which
     // the bytes beyond a run are written over.
-    if text.len() < raw.len() + WINDOW {
-        text.reserve_exact(raw.len() + WINDOW - text.len());
-        text.resize(raw.len() + WINDOW, 0);
+    let needed = part.len() + 2 * WINDOW;
+    if text.len() < needed {
+        text.reserve_exact(needed - text.len());
+        text.resize(needed, 0);
     }
-    let (mut from, mut to) = (0, 0);
-    while let Some(window) = raw[from..].first_chunk() {
-        text[to..to + WINDOW].copy_from_slice(window);
-        let escapes = Window::new(window).bits(|block| block.is(b'\\'));
+    let (mut from, mut to) = (part.start, 0);
+    while from < part.end {
+        let window = match bytes[from..].first_chunk() {
+            Some(window) => *window,
+            None => padded(&bytes[from..]),
+        };
+        text[to..to + WINDOW].copy_from_slice(&window);
+        let escapes = Window::new(&window).bits(|block| block.is(b'\\')) & low_bits(part.end - from);
         if escapes == 0 {
             (from, to) = (from + WINDOW, to + WINDOW);
             continue;
         }
         let run = escapes.trailing_zeros() as usize;
-        (from, to) = unescape_one(raw, from + run, text, to + run, &mut line);
+        (from, to) = unescape_one(bytes, from + run, text, to + run, &mut line);
     }
-    while let Some(byte) = raw.get(from) {
-        if *byte == b'\\' {
-            (from, to) = unescape_one(raw, from, text, to, &mut line);
-        } else {
-            text[to] = *byte;
-            (from, to) = (from + 1, to + 1);
-        }
-    }
-    text.truncate(to);
+    to - (from - part.end)
 }
 
 /// Writes what the escape at `from` stands for to `to`; returns the places after both.
@@ -274,7 +281,7 @@ fn unescape_rare(
     line: &mut impl FnMut(usize),
 ) -> (usize, usize) {
     // Of a literal that was scanned, every escape is valid.
-    let Some((c, length)) = escape_at(&raw[from..]) else { return (raw.len(), to) };
+    let Some((c, length)) = escape_at(&raw[from..]) else { return (raw.len(), to + raw.len() - from) };
     let written = c.encode_utf8(&mut text[to..]).len();
     if c == '\n' {
         line(to + 1);
@@ -304,7 +311,7 @@ mod tests {
         assert_eq!(found.bytes, literal.len(), "{literal}");
         assert_eq!(found.escapes > 0, literal.contains('\\'));
         assert_eq!(found.has_cr, text.contains('\r'));
-        let escaped = Escaped::new(literal, found, &lines);
+        let escaped = Escaped::new(literal.as_bytes(), found, &lines);
         assert_eq!(escaped.unescape(), text, "{literal}");
         assert_eq!(escaped.line_count(), text.split('\n').count());
         let mut longest = 0;
@@ -312,14 +319,14 @@ mod tests {
             let (range, has_escape) = escaped.line(i as i64 + 1).expect("the line is there");
             longest = longest.max(range.len());
             let mut here = b"used before".to_vec();
-            assert_eq!(has_escape, literal[range.clone()].contains('\\'));
-            unescape(&literal.as_bytes()[range], &mut here, |_| panic!("it is one line"));
-            assert_eq!(here, line.as_bytes(), "{literal}");
+            let length = unescape(literal.as_bytes(), range, &mut here, |_| panic!("it is one line"));
+            assert_eq!(here[..length], *line.as_bytes(), "{literal}");
+            assert!(here.len() >= length + WINDOW);
         }
         assert_eq!(escaped.longest_line(), longest);
         let (mut unescaped, mut index) = (Vec::new(), LineIndex::default());
-        escaped.unescape_into(&mut unescaped, &mut index);
-        assert_eq!(unescaped, text.as_bytes());
+        let length = escaped.unescape_into(&mut unescaped, &mut index);
+        assert_eq!(unescaped[..length], *text.as_bytes());
         assert_eq!(index, LineIndex::new(&text));
         for number in [i64::MIN, 0, escaped.line_count() as i64 + 1, i64::MAX] {
             assert_eq!(escaped.line(number), None);

@@ -1,6 +1,6 @@
 //! Does a string occur exactly once on a line? Occurrences may overlap: `aa` occurs twice in `aaa`.
 
-use super::block::{Block, WINDOW, Window, low_bits};
+use super::block::{WINDOW, Window, low_bits};
 use crate::limits::SHORT_LINE_BYTES;
 use memchr::memmem;
 use std::ops::Range;
@@ -52,102 +52,68 @@ pub(crate) fn find_once_on(text: &[u8], line: Range<usize>, needle: &[u8]) -> Oc
 /// (`None`) when places fit so often that the work is no longer linear.
 #[inline]
 fn find_once_short(text: &[u8], line: Range<usize>, needle: &[u8]) -> Option<Occurrence> {
+    let Some(padded) = text.get(line.start..line.end + WINDOW) else {
+        return find_in_copy(&text[line], needle);
+    };
     let last = needle.len() - 1;
-    let marks = [0, last.min(1), last].map(|at| (at, Block::each(needle[at])));
-    let places = line.len() - last;
-    let mut search = Search::new(text, line, needle);
-    let mut at = 0;
-    loop {
-        let fits = marks
-            .map(|(mark, byte)| Window::at(text, search.start + at + mark).bits(|block| block.equals(byte)));
-        let fits = fits[0] & fits[1] & fits[2] & low_bits(places - at);
-        if fits != 0 && search.compare(at, fits) {
-            break;
-        }
-        at += WINDOW;
-        if at >= places {
-            break;
+    let (places, second) = (line.len() - last, last.min(1));
+    let (head, head_bits) = head(needle);
+    let mut budget = 8 * line.len() + SHORT_LINE_BYTES;
+    let mut first = None;
+    for at in (0..places).step_by(WINDOW) {
+        let fits = bits_at(padded, at, needle[0])
+            & bits_at(padded, at + second, needle[second])
+            & bits_at(padded, at + last, needle[last]);
+        let mut fits = fits & low_bits(places - at);
+        while fits != 0 {
+            let place = at + fits.trailing_zeros() as usize;
+            fits &= fits - 1;
+            // Of three bytes or fewer all were compared.
+            if needle.len() > 3 {
+                budget = budget.checked_sub(needle.len())?;
+                let here = u64::from_le_bytes(*padded[place..].first_chunk()?);
+                let is_here = (here ^ head) & head_bits == 0
+                    && (needle.len() <= WORD || padded[place..].starts_with(needle));
+                if !is_here {
+                    continue;
+                }
+            }
+            match first {
+                None => first = Some(place),
+                Some(first) => return Some(Occurrence::Many(first, place)),
+            }
         }
     }
-    search.result()
+    Some(first.map_or(Occurrence::None, Occurrence::Once))
 }
 
-/// A search that is under way.
-struct Search<'s> {
-    text: &'s [u8],
-    /// Where the line begins.
-    start: usize,
-    needle: &'s [u8],
-    /// The needle's first bytes, as far as a word holds them, and which bits of the word they are.
-    head: u64,
-    head_bits: u64,
-    /// Bytes that may still be compared.
-    budget: Option<usize>,
-    first: Option<usize>,
-    second: Option<usize>,
+/// The same on a line after which its text ends too soon.
+#[cold]
+fn find_in_copy(line: &[u8], needle: &[u8]) -> Option<Occurrence> {
+    let mut copy = Vec::with_capacity(line.len() + WINDOW);
+    copy.extend_from_slice(line);
+    copy.resize(line.len() + WINDOW, 0);
+    find_once_short(&copy, 0..line.len(), needle)
+}
+
+/// A bit for each of the 64 bytes from `at` on that is `byte`.
+#[inline(always)]
+fn bits_at(text: &[u8], at: usize, byte: u8) -> u64 {
+    text[at..].first_chunk().map_or(0, |bytes| Window::new(bytes).bits(|block| block.is(byte)))
 }
 
 /// Bytes that are compared as one.
 const WORD: usize = 8;
 
-impl<'s> Search<'s> {
-    #[inline]
-    fn new(text: &'s [u8], line: Range<usize>, needle: &'s [u8]) -> Self {
-        let (head, head_bits) = match needle.first_chunk() {
-            Some(head) => (u64::from_le_bytes(*head), u64::MAX),
-            None => {
-                let head = needle.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-                (head, low_bits(8 * needle.len()))
-            }
-        };
-        let budget = Some(8 * line.len() + SHORT_LINE_BYTES);
-        Self { text, start: line.start, needle, head, head_bits, budget, first: None, second: None }
-    }
-
-    /// Compares at the places after `at` whose bit is set; true where nothing is left to find.
-    #[inline]
-    fn compare(&mut self, at: usize, mut fits: u64) -> bool {
-        while fits != 0 {
-            let place = at + fits.trailing_zeros() as usize;
-            fits &= fits - 1;
-            self.budget = self.budget.and_then(|budget| budget.checked_sub(self.needle.len()));
-            if self.budget.is_none() {
-                return true;
-            }
-            if !self.is_at(place) {
-                continue;
-            }
-            if self.first.is_some() {
-                self.second = Some(place);
-                return true;
-            }
-            self.first = Some(place);
+/// The needle's first bytes, as far as a word holds them, and which bits of the word they are.
+#[inline]
+fn head(needle: &[u8]) -> (u64, u64) {
+    match needle.first_chunk() {
+        Some(head) => (u64::from_le_bytes(*head), u64::MAX),
+        None => {
+            let head = needle.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            (head, low_bits(8 * needle.len()))
         }
-        false
-    }
-
-    /// Whether the needle stands at `place`, where there is room for it and three of its bytes fit.
-    #[inline]
-    fn is_at(&self, place: usize) -> bool {
-        if self.needle.len() <= 3 {
-            return true;
-        }
-        let rest = &self.text[self.start + place..];
-        match rest.first_chunk() {
-            Some(word) if (u64::from_le_bytes(*word) ^ self.head) & self.head_bits != 0 => false,
-            Some(_) if self.needle.len() <= WORD => true,
-            _ => rest.starts_with(self.needle),
-        }
-    }
-
-    #[inline]
-    fn result(&self) -> Option<Occurrence> {
-        self.budget?;
-        Some(match (self.first, self.second) {
-            (None, _) => Occurrence::None,
-            (Some(first), None) => Occurrence::Once(first),
-            (Some(first), Some(second)) => Occurrence::Many(first, second),
-        })
     }
 }
 
