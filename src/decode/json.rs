@@ -9,7 +9,7 @@
 use crate::diagnostic::{Code, Detail, Diagnostic, JsonType, Pointer, Segment, SyntaxFault};
 use crate::limits::{BUFFER_KEEP_BYTES, DEPTH, LIFTED_BYTES};
 use crate::model::{Content, recycle};
-use crate::text::{Escaped, EscapedLine, Scan, Scanner, is_json_white_space};
+use crate::text::{Escaped, Scan, Scanner, is_json_white_space};
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
 use memchr::memmem;
 use simd_json::{Buffers, INPUT_PADDING, Node as TapeItem, StaticNode, Tape};
@@ -83,7 +83,6 @@ pub(crate) struct FastReader {
     scratch: Vec<u8>,
     buffers: Buffers,
     memory: FastMemory,
-    lines: Vec<EscapedLine>,
     scanner: Scanner,
     name: memmem::Finder<'static>,
 }
@@ -94,7 +93,6 @@ impl Default for FastReader {
             scratch: Vec::new(),
             buffers: Buffers::with_max_depth(0, DEPTH),
             memory: FastMemory::default(),
-            lines: Vec::new(),
             scanner: Scanner::default(),
             name: memmem::Finder::new(br#""content""#),
         }
@@ -106,7 +104,7 @@ pub(crate) struct FastRecord<'r> {
     tape: Tape<'r>,
     /// Contents that the parser has not seen, in the record's order.
     lifted: Vec<Lifted<'r>>,
-    lines: &'r [EscapedLine],
+    scanner: &'r Scanner,
     raw: &'r [u8],
 }
 
@@ -119,8 +117,6 @@ struct Lifted<'r> {
     /// Where it begins in the record.
     start: usize,
     scan: Scan,
-    /// Its lines, in the list for all.
-    lines: Range<usize>,
 }
 
 impl<'r> FastRecord<'r> {
@@ -143,11 +139,10 @@ impl<'r> Contents<'r> for FastRecord<'r> {
             _ => None,
         };
         let Some(lifted) = found.map(|i| &self.lifted[i]) else { return Content::of_text(string) };
-        if lifted.scan.escapes == 0 {
+        if !lifted.scan.has_escape() {
             return Content::of_text(lifted.plain);
         }
-        let lines = &self.lines[lifted.lines.clone()];
-        Content::of_escaped(Escaped::new(&self.raw[lifted.start..], lifted.scan, lines))
+        Content::of_escaped(Escaped::new(&self.raw[lifted.start..], &lifted.scan, self.scanner))
     }
 }
 
@@ -181,7 +176,7 @@ impl FastReader {
         lifted.iter_mut().for_each(|lifted| lifted.place += base);
         let read = simd_json::fill_tape_padded(&mut self.scratch, length, &mut self.buffers, &mut tape);
         let is_read = read.is_ok() && !tape.0.is_empty();
-        is_read.then_some(FastRecord { tape, lifted, lines: &self.lines, raw })
+        is_read.then_some(FastRecord { tape, lifted, scanner: &self.scanner, raw })
     }
 
     /// Copies the record without its long contents, of which only the quotes stay.
@@ -192,27 +187,23 @@ impl FastReader {
     /// the record is.
     fn copy<'r>(&mut self, raw: &'r [u8], lifted: &mut Vec<Lifted<'r>>) {
         self.scratch.clear();
-        self.lines.clear();
+        self.scanner.clear();
         self.scratch.reserve(INPUT_PADDING);
         let (mut copied, mut at) = (0, 0);
         while let Some(found) = self.name.find(&raw[at..]) {
             let name = at + found;
             at = name + self.name.needle().len();
             let Some(from) = value_after(raw, name, at) else { continue };
-            let before = self.lines.len();
-            let literal = self
-                .scanner
-                .scan(&raw[from..], &mut self.lines)
-                .filter(|scan| scan.bytes >= LIFTED_BYTES)
-                .and_then(|scan| Some((scan, from_utf8(&raw[from..from + scan.bytes]).ok()?)));
-            let Some((scan, literal)) = literal else {
-                self.lines.truncate(before);
+            let Some(scan) = self.scanner.scan(&raw[from..]) else { continue };
+            let plain = from_utf8(&raw[from..from + scan.bytes]).ok().filter(|_| scan.bytes >= LIFTED_BYTES);
+            let Some(plain) = plain else {
+                self.scanner.forget(&scan);
                 continue;
             };
             self.scratch.extend_from_slice(&raw[copied..from]);
             let place = self.scratch.len();
-            lifted.push(Lifted { place, plain: literal, start: from, scan, lines: before..self.lines.len() });
             copied = from + scan.bytes;
+            lifted.push(Lifted { place, plain, start: from, scan });
             at = copied;
         }
         self.scratch.extend_from_slice(&raw[copied..]);
@@ -221,7 +212,7 @@ impl FastReader {
     /// Takes back the memory of a record, and gives away what one giant record has made grow.
     pub(crate) fn finish(&mut self, memory: FastMemory) {
         self.memory = memory;
-        if self.scratch.capacity() > BUFFER_KEEP_BYTES || self.lines.capacity() > BUFFER_KEEP_BYTES {
+        if self.scratch.capacity() > BUFFER_KEEP_BYTES || self.scanner.capacity() > BUFFER_KEEP_BYTES {
             *self = Self::default();
         }
     }

@@ -42,13 +42,13 @@ impl Page<'_> {
                 Some(look(text, range, place))
             }
             Self::Escaped(escaped, memory) => {
-                let (range, has_escape) = escaped.line(number)?;
+                let (range, escapes) = escaped.line(number)?;
                 let place = range.start;
-                if !has_escape {
+                if escapes.is_empty() {
                     return Some(look(escaped.bytes(), range, place));
                 }
                 let mut memory = memory.borrow_mut();
-                let length = unescape(escaped.bytes(), range, &mut memory, |_| {});
+                let length = unescape(escaped.bytes(), range, escapes, &mut memory, |_| {});
                 Some(look(&memory, 0..length, place))
             }
         }

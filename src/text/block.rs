@@ -152,6 +152,20 @@ impl Places {
         &self.list[..self.count]
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Forgets all places but the first `count`.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.count = self.count.min(count);
+    }
+
+    /// Bytes of memory in use.
+    pub(crate) fn capacity(&self) -> usize {
+        self.list.capacity() * size_of::<u32>()
+    }
+
     /// Adds `base + i` for each bit i.
     #[inline(always)]
     pub(crate) fn add(&mut self, mut bits: u64, base: usize) {

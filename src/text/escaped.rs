@@ -3,7 +3,7 @@
 //! unescaped only where somebody reads them.
 
 use super::LineIndex;
-use super::block::{Places, WINDOW, Window, low_bits, padded};
+use super::block::{Places, WINDOW, Window, low_bits};
 use std::ops::Range;
 
 /// A valid JSON string without its quotes.
@@ -11,36 +11,56 @@ use std::ops::Range;
 pub(crate) struct Escaped<'r> {
     /// What stands between the quotes, and what follows in the record.
     bytes: &'r [u8],
-    scan: Scan,
+    length: usize,
+    has_cr: bool,
+    longest_line: usize,
+    /// Where each escape begins; a pair of surrogates is two.
+    escapes: &'r [u32],
     /// Every line but the first.
     lines: &'r [EscapedLine],
 }
 
 /// Where in a literal a line begins: after an escape of LF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct EscapedLine {
+struct EscapedLine {
     start: u32,
     /// Escapes before it.
     escapes: u32,
 }
 
 /// What a scan says of a literal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scan {
     /// Bytes before the closing quote.
     pub(crate) bytes: usize,
-    /// How many escapes there are; a pair of surrogates is one or two.
-    pub(crate) escapes: usize,
     /// There is an escape of CR.
-    pub(crate) has_cr: bool,
+    has_cr: bool,
     /// Bytes of the longest line, as it is written.
-    pub(crate) longest_line: usize,
+    longest_line: usize,
+    /// Its escapes among those of the scanner.
+    escapes: Range<usize>,
+    /// Its lines among those of the scanner.
+    lines: Range<usize>,
+}
+
+impl Scan {
+    /// Whether there is any escape.
+    pub(crate) fn has_escape(&self) -> bool {
+        !self.escapes.is_empty()
+    }
 }
 
 impl<'r> Escaped<'r> {
-    /// A literal that a [`Scanner`] has passed, with the lines that it found. `bytes` begin with it.
-    pub(crate) fn new(bytes: &'r [u8], scan: Scan, lines: &'r [EscapedLine]) -> Self {
-        Self { bytes, scan, lines }
+    /// The literal at the beginning of `bytes`.
+    pub(crate) fn new(bytes: &'r [u8], scan: &Scan, scanner: &'r Scanner) -> Self {
+        Self {
+            bytes,
+            length: scan.bytes,
+            has_cr: scan.has_cr,
+            longest_line: scan.longest_line,
+            escapes: &scanner.escapes.as_slice()[scan.escapes.clone()],
+            lines: &scanner.lines[scan.lines.clone()],
+        }
     }
 
     /// The literal, and what follows it.
@@ -49,12 +69,12 @@ impl<'r> Escaped<'r> {
     }
 
     pub(crate) fn has_cr(&self) -> bool {
-        self.scan.has_cr
+        self.has_cr
     }
 
     /// Bytes of the longest line, as it is written.
     pub(crate) fn longest_line(&self) -> usize {
-        self.scan.longest_line
+        self.longest_line
     }
 
     /// How many lines the text has; at least 1.
@@ -62,32 +82,31 @@ impl<'r> Escaped<'r> {
         self.lines.len() + 1
     }
 
-    /// Where in the literal line `number` (from 1) stands, without its LF, and whether there is an escape
-    /// in it.
+    /// Where in the literal line `number` (from 1) stands, without its LF, and the escapes in it.
     #[inline]
-    pub(crate) fn line(&self, number: i64) -> Option<(Range<usize>, bool)> {
+    pub(crate) fn line(&self, number: i64) -> Option<(Range<usize>, &'r [u32])> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         let first = match index.checked_sub(1) {
             None => EscapedLine { start: 0, escapes: 0 },
             Some(before) => *self.lines.get(before)?,
         };
-        let start = first.start as usize;
         let (end, escapes) = match self.lines.get(index) {
-            None => (self.scan.bytes, self.scan.escapes),
+            None => (self.length, self.escapes.len()),
             Some(next) => {
-                let end = next.start as usize;
-                let escape = if self.bytes[end - 1] == b'n' { r"\n" } else { r"\u000a" };
-                (end - escape.len(), next.escapes as usize - 1)
+                let escapes = next.escapes as usize - 1;
+                (self.escapes[escapes] as usize, escapes)
             }
         };
-        Some((start..end, escapes > first.escapes as usize))
+        Some((first.start as usize..end, &self.escapes[first.escapes as usize..escapes]))
     }
 
     /// Makes the first bytes of `text` the text and `lines` its index, keeping their memory. Returns how
     /// many they are; at least [`WINDOW`] more follow.
     pub(crate) fn unescape_into(&self, text: &mut Vec<u8>, lines: &mut LineIndex) -> usize {
         let starts = lines.begin();
-        let length = unescape(self.bytes, 0..self.scan.bytes, text, |start| starts.push(start as u32));
+        starts.reserve(self.lines.len());
+        let length =
+            unescape(self.bytes, 0..self.length, self.escapes, text, |start| starts.push(start as u32));
         lines.end(length);
         length
     }
@@ -95,26 +114,54 @@ impl<'r> Escaped<'r> {
     /// The text, unescaped.
     pub(crate) fn unescape(&self) -> String {
         let mut text = Vec::new();
-        let length = unescape(self.bytes, 0..self.scan.bytes, &mut text, |_| {});
+        let length = unescape(self.bytes, 0..self.length, self.escapes, &mut text, |_| {});
         text.truncate(length);
         String::from_utf8(text).unwrap_or_default()
     }
 }
 
-/// Finds the ends of literals, with memory that is used again.
+/// Finds the ends, escapes and lines of literals, in memory that is used again.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
     escapes: Places,
+    lines: Vec<EscapedLine>,
 }
 
 impl Scanner {
-    /// Scans a literal from the byte after its opening quote, and adds to `lines` every line but the
-    /// first. `None` where it is no valid JSON string, or might be none: whether the bytes are UTF-8 is
-    /// not looked at.
-    pub(crate) fn scan(&mut self, bytes: &[u8], lines: &mut Vec<EscapedLine>) -> Option<Scan> {
+    /// Forgets the literals that were scanned.
+    pub(crate) fn clear(&mut self) {
         self.escapes.clear();
+        self.lines.clear();
+    }
+
+    /// Forgets the literal that was scanned last.
+    pub(crate) fn forget(&mut self, scan: &Scan) {
+        self.escapes.truncate(scan.escapes.start);
+        self.lines.truncate(scan.lines.start);
+    }
+
+    /// Bytes of memory in use.
+    pub(crate) fn capacity(&self) -> usize {
+        self.escapes.capacity() + self.lines.capacity() * size_of::<EscapedLine>()
+    }
+
+    /// Scans a literal from the byte after its opening quote. `None` where it is no valid JSON string, or
+    /// might be none: whether the bytes are UTF-8 is not looked at.
+    pub(crate) fn scan(&mut self, bytes: &[u8]) -> Option<Scan> {
+        let (escapes, lines) = (self.escapes.len(), self.lines.len());
+        let literal = self.find_end(bytes);
+        let scan = literal.and_then(|literal| self.look_at_escapes(literal, escapes));
+        if scan.is_none() {
+            self.escapes.truncate(escapes);
+            self.lines.truncate(lines);
+        }
+        scan
+    }
+
+    /// The bytes before the first quote that is not escaped.
+    fn find_end<'b>(&mut self, bytes: &'b [u8]) -> Option<&'b [u8]> {
         let (mut at, mut carry) = (0, 0);
-        let bytes_before_end = loop {
+        let end = loop {
             let window = Window::at(bytes, at);
             let (escapes, escaped) = escape_starts(window.bits(|block| block.is(b'\\')), &mut carry);
             let ends = window.bits(|block| block.is(b'"') | block.at_most(0x1f)) & !escaped;
@@ -127,15 +174,16 @@ impl Scanner {
             at += WINDOW;
         };
         // Anything else that ends it is a control character, or the end of the record.
-        bytes.get(bytes_before_end).filter(|byte| **byte == b'"')?;
-        self.look_at_escapes(&bytes[..bytes_before_end], lines)
+        bytes.get(end).filter(|byte| **byte == b'"')?;
+        Some(&bytes[..end])
     }
 
-    /// Validates the escapes of a literal.
-    fn look_at_escapes(&self, literal: &[u8], lines: &mut Vec<EscapedLine>) -> Option<Scan> {
-        let (mut line_start, mut longest_line, mut has_cr) = (0, 0, false);
-        let mut partner = usize::MAX;
-        for (i, at) in self.escapes.as_slice().iter().enumerate() {
+    /// Validates the escapes of a literal, those from number `first` on, and finds its lines.
+    fn look_at_escapes(&mut self, literal: &[u8], first: usize) -> Option<Scan> {
+        let escapes = &self.escapes.as_slice()[first..];
+        let lines = self.lines.len();
+        let (mut line_start, mut longest_line, mut has_cr, mut partner) = (0, 0, false, usize::MAX);
+        for (i, at) in escapes.iter().enumerate() {
             let at = *at as usize;
             let length = match literal.get(at + 1)? {
                 b'n' => 2,
@@ -152,10 +200,11 @@ impl Scanner {
             };
             longest_line = longest_line.max(at - line_start);
             line_start = at + length;
-            lines.push(EscapedLine { start: line_start as u32, escapes: i as u32 + 1 });
+            self.lines.push(EscapedLine { start: line_start as u32, escapes: i as u32 + 1 });
         }
         longest_line = longest_line.max(literal.len() - line_start);
-        Some(Scan { bytes: literal.len(), escapes: self.escapes.as_slice().len(), has_cr, longest_line })
+        let escapes = first..first + escapes.len();
+        Some(Scan { bytes: literal.len(), has_cr, longest_line, escapes, lines: lines..self.lines.len() })
     }
 }
 
@@ -217,71 +266,70 @@ fn unicode_escape(bytes: &[u8]) -> Option<(char, usize)> {
 }
 
 /// Makes the first bytes of `text` what a part of a valid literal says, and calls `line` with the place
-/// after each LF. Returns how many bytes they are; at least [`WINDOW`] more follow.
+/// after each LF. `escapes` are where the part's escapes begin. Returns how many bytes they are; at least
+/// [`WINDOW`] more follow.
 #[inline]
 pub(crate) fn unescape(
     bytes: &[u8],
     part: Range<usize>,
+    escapes: &[u32],
     text: &mut Vec<u8>,
     mut line: impl FnMut(usize),
 ) -> usize {
-    // An escape is longer than what it stands for, so the text fits; whole windows are copied, of which
-    // the bytes beyond a run are written over.
-    let needed = part.len() + 2 * WINDOW;
+    // An escape is longer than what it stands for, so the text fits.
+    let needed = part.len() + RUN + WINDOW;
     if text.len() < needed {
         text.reserve_exact(needed - text.len());
         text.resize(needed, 0);
     }
     let (mut from, mut to) = (part.start, 0);
-    while from < part.end {
-        let window = match bytes[from..].first_chunk() {
-            Some(window) => *window,
-            None => padded(&bytes[from..]),
-        };
-        text[to..to + WINDOW].copy_from_slice(&window);
-        let escapes = Window::new(&window).bits(|block| block.is(b'\\')) & low_bits(part.end - from);
-        if escapes == 0 {
-            (from, to) = (from + WINDOW, to + WINDOW);
-            continue;
+    for at in escapes {
+        let at = *at as usize;
+        if at < from {
+            continue; // the second of a pair
         }
-        let run = escapes.trailing_zeros() as usize;
-        (from, to) = unescape_one(bytes, from + run, text, to + run, &mut line);
+        to = copy_run(&bytes[from..], at - from, text, to);
+        let plain = match bytes.get(at + 1) {
+            Some(b'n') => {
+                line(to + 1);
+                b'\n'
+            }
+            Some(b't') => b'\t',
+            Some(byte @ (b'"' | b'\\' | b'/')) => *byte,
+            _ => {
+                (from, to) = unescape_rare(bytes, at, text, to, &mut line);
+                continue;
+            }
+        };
+        text[to] = plain;
+        (from, to) = (at + 2, to + 1);
     }
-    to - (from - part.end)
+    copy_run(&bytes[from..], part.end - from, text, to)
 }
 
-/// Writes what the escape at `from` stands for to `to`; returns the places after both.
+/// What is copied at once; most runs are shorter, so that no branch hangs on their length.
+const RUN: usize = 2 * WINDOW;
+
+/// Copies `length` bytes to `to`, and as many more as it likes. Returns the place after them.
 #[inline(always)]
-fn unescape_one(
-    raw: &[u8],
-    from: usize,
-    text: &mut [u8],
-    to: usize,
-    line: &mut impl FnMut(usize),
-) -> (usize, usize) {
-    let plain = match raw.get(from + 1) {
-        Some(b'n') => {
-            line(to + 1);
-            b'\n'
-        }
-        Some(b't') => b'\t',
-        Some(byte @ (b'"' | b'\\' | b'/')) => *byte,
-        _ => return unescape_rare(raw, from, text, to, line),
-    };
-    text[to] = plain;
-    (from + 2, to + 1)
+fn copy_run(bytes: &[u8], length: usize, text: &mut [u8], to: usize) -> usize {
+    match (bytes.first_chunk::<RUN>(), text[to..].first_chunk_mut::<RUN>()) {
+        (Some(run), Some(into)) if length <= RUN => *into = *run,
+        _ => text[to..to + length].copy_from_slice(&bytes[..length]),
+    }
+    to + length
 }
 
 #[cold]
 fn unescape_rare(
-    raw: &[u8],
+    bytes: &[u8],
     from: usize,
     text: &mut [u8],
     to: usize,
     line: &mut impl FnMut(usize),
 ) -> (usize, usize) {
     // Of a literal that was scanned, every escape is valid.
-    let Some((c, length)) = escape_at(&raw[from..]) else { return (raw.len(), to + raw.len() - from) };
+    let Some((c, length)) = escape_at(&bytes[from..]) else { return (from, to) };
     let written = c.encode_utf8(&mut text[to..]).len();
     if c == '\n' {
         line(to + 1);
@@ -300,26 +348,28 @@ mod tests {
     }
 
     fn check(literal: &str) {
-        let mut lines = Vec::new();
-        let found = Scanner::default().scan(format!("{literal}\",\"x").as_bytes(), &mut lines);
+        let mut scanner = Scanner::default();
+        scanner.scan(br#"used\nbefore\n""#).expect("it is valid");
+        let found = scanner.scan(format!("{literal}\",\"x").as_bytes());
         let Some(text) = twin(literal) else {
             // The literal ends early, or it is not valid.
-            assert!(found.is_none_or(|scan| scan.bytes != literal.len()), "{literal}");
+            assert!(found.as_ref().is_none_or(|scan| scan.bytes != literal.len()), "{literal}");
             return;
         };
         let found = found.expect("it is valid");
         assert_eq!(found.bytes, literal.len(), "{literal}");
-        assert_eq!(found.escapes > 0, literal.contains('\\'));
+        assert_eq!(found.has_escape(), literal.contains('\\'));
         assert_eq!(found.has_cr, text.contains('\r'));
-        let escaped = Escaped::new(literal.as_bytes(), found, &lines);
+        let escaped = Escaped::new(literal.as_bytes(), &found, &scanner);
         assert_eq!(escaped.unescape(), text, "{literal}");
         assert_eq!(escaped.line_count(), text.split('\n').count());
         let mut longest = 0;
         for (i, line) in text.split('\n').enumerate() {
-            let (range, has_escape) = escaped.line(i as i64 + 1).expect("the line is there");
+            let (range, escapes) = escaped.line(i as i64 + 1).expect("the line is there");
             longest = longest.max(range.len());
             let mut here = b"used before".to_vec();
-            let length = unescape(literal.as_bytes(), range, &mut here, |_| panic!("it is one line"));
+            let length =
+                unescape(literal.as_bytes(), range, escapes, &mut here, |_| panic!("it is one line"));
             assert_eq!(here[..length], *line.as_bytes(), "{literal}");
             assert!(here.len() >= length + WINDOW);
         }
@@ -356,7 +406,7 @@ mod tests {
     #[test]
     fn a_literal_without_an_end_is_none() {
         for text in ["", "abc", r"abc\", r"abc\u00", r"abc\ud83d\u", "0123456789abcdef0123456789abcdef"] {
-            assert_eq!(Scanner::default().scan(text.as_bytes(), &mut Vec::new()), None, "{text}");
+            assert_eq!(Scanner::default().scan(text.as_bytes()), None, "{text}");
         }
     }
 
