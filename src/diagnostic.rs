@@ -305,7 +305,18 @@ impl<'p> At<'p> {
 
     /// The pointer to here.
     pub(crate) fn pointer(&self) -> Pointer {
-        self.parent.map_or(Pointer::ROOT, |parent| parent.pointer().with(self.segment))
+        let mut pointer = Pointer::ROOT;
+        let mut here = self;
+        while let Some(parent) = here.parent {
+            pointer.len += 1;
+            here = parent;
+        }
+        let mut here = self;
+        for slot in pointer.segments[..usize::from(pointer.len)].iter_mut().rev() {
+            *slot = here.segment;
+            here = here.parent.unwrap_or(here);
+        }
+        pointer
     }
 }
 

@@ -5,15 +5,22 @@ use crate::text::{Sentences, Span, count_non_white_space, is_countable, is_white
 use crate::verdict::Share;
 
 /// A span and the document that it lies in, by the document's index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DocumentSpan {
     pub(super) document: u32,
     pub(super) span: Span,
 }
 
+impl DocumentSpan {
+    /// What sorts spans by document, start and end, with one comparison.
+    pub(super) fn key(&self) -> u128 {
+        u128::from(self.document) << 64 | u128::from(self.span.start) << 32 | u128::from(self.span.end)
+    }
+}
+
 /// Sorts the spans by document and place, and makes one of those that overlap or touch.
 pub(super) fn merge(spans: &mut Vec<DocumentSpan>) {
-    spans.sort_unstable();
+    spans.sort_unstable_by_key(DocumentSpan::key);
     spans.dedup_by(|later, earlier| {
         let joins = later.document == earlier.document && later.span.start <= earlier.span.end;
         if joins {

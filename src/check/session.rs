@@ -232,7 +232,7 @@ fn billionths(confidence: f64) -> u64 {
 
 /// Distinct documents and distinct spans that valid annotations cite.
 fn count_spans(spans: &mut Vec<DocumentSpan>, facts: &mut SessionFacts) {
-    spans.sort_unstable();
+    spans.sort_unstable_by_key(DocumentSpan::key);
     spans.dedup();
     facts.spans_cited = spans.len() as u64;
     spans.dedup_by_key(|cited| cited.document);

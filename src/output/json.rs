@@ -1,7 +1,7 @@
 //! Verdicts as JSON lines (contract, section 8), written straight to bytes.
 
 use super::sanitize::is_unsafe;
-use super::words::message;
+use super::words::{constant_message, message};
 use crate::diagnostic::{Diagnostic, Pointer, Segment};
 use crate::verdict::{AnswerFacts, BANDS, Facts, Id, RecordVerdict, SessionFacts, Share};
 use std::io::Write as _;
@@ -81,6 +81,9 @@ fn write_finding(finding: &Diagnostic, rule: &str, out: &mut Vec<u8>) {
 
 /// The words are plain; only a marker in them can need an escape.
 fn write_message(finding: &Diagnostic, out: &mut Vec<u8>) {
+    if let Some(words) = constant_message(finding) {
+        return out.extend_from_slice(words.as_bytes());
+    }
     let start = out.len();
     // Writing to a vector cannot fail.
     let _ = write!(out, "{}", message(finding));
@@ -129,6 +132,7 @@ fn write_answer(facts: &AnswerFacts, out: &mut Vec<u8>) {
     write_count(",\"documents_cited\":", facts.documents_cited, out);
 }
 
+#[inline(always)]
 fn write_share(share: Share, part: &str, out: &mut Vec<u8>) {
     write_plain("{\"", part, "\":", out);
     write_number(share.part, out);
@@ -136,11 +140,13 @@ fn write_share(share: Share, part: &str, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
+#[inline(always)]
 fn write_count(before: &str, count: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(before.as_bytes());
     write_number(count, out);
 }
 
+#[inline(always)]
 fn write_plain(before: &str, text: &str, after: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(before.as_bytes());
     out.extend_from_slice(text.as_bytes());
@@ -157,19 +163,33 @@ fn write_pointer(pointer: &Pointer, out: &mut Vec<u8>) {
     }
 }
 
+#[inline]
 pub(super) fn write_number(number: u64, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    match number {
+        // Most counts are small.
+        0..10 => out.push(b'0' + number as u8),
+        10..100 => out.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]),
+        _ => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
+    }
 }
 
 /// A count of billionths as the shortest decimal of the same value.
 pub(super) fn write_billionths(units: u128, out: &mut Vec<u8>) {
     const UNIT: u128 = 1_000_000_000;
-    out.extend_from_slice(itoa::Buffer::new().format(units / UNIT).as_bytes());
-    let rest = units % UNIT;
-    if rest > 0 {
-        let digits = format!("{rest:09}");
-        out.push(b'.');
-        out.extend_from_slice(digits.trim_end_matches('0').as_bytes());
+    let (whole, mut rest) = match u64::try_from(units) {
+        Ok(units) => (u128::from(units / UNIT as u64), units % UNIT as u64),
+        Err(_) => (units / UNIT, (units % UNIT) as u64),
+    };
+    out.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
+    if rest == 0 {
+        return;
+    }
+    out.push(b'.');
+    let mut unit = UNIT as u64;
+    while rest > 0 {
+        unit /= 10;
+        out.push(b'0' + (rest / unit) as u8);
+        rest %= unit;
     }
 }
 

@@ -10,6 +10,14 @@ pub fn message(finding: &Diagnostic) -> impl fmt::Display + '_ {
     Message(finding)
 }
 
+/// The message of a finding whose words are always the same.
+pub(super) fn constant_message(finding: &Diagnostic) -> Option<&'static str> {
+    match finding.rule {
+        Rule::Lint(lint) => Some(lint_words(lint)),
+        Rule::Code(_) => None,
+    }
+}
+
 struct Message<'d>(&'d Diagnostic);
 
 impl fmt::Display for Message<'_> {

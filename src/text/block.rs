@@ -122,8 +122,7 @@ impl Window {
 }
 
 /// Fewer bytes than a window holds, and zeros.
-#[cold]
-pub(crate) fn padded(bytes: &[u8]) -> [u8; WINDOW] {
+fn padded(bytes: &[u8]) -> [u8; WINDOW] {
     let mut window = [0; WINDOW];
     window[..bytes.len()].copy_from_slice(bytes);
     window

@@ -1,6 +1,6 @@
 //! Properties of single characters, of the Unicode version that `run.json` names.
 
-use super::block::{BLOCK, Block};
+use super::block::{Block, WINDOW, Window, low_bits};
 use icu_properties::CodePointMapData;
 use icu_properties::props::GeneralCategory;
 
@@ -41,37 +41,33 @@ pub fn is_decimal_digit(c: char) -> bool {
 pub fn count_non_white_space(text: &str) -> u64 {
     let bytes = text.as_bytes();
     let mut count = 0;
-    let mut at = 0;
-    while let Some(block) = bytes[at..].first_chunk() {
-        count += count_in_block(Block::new(block), u32::MAX, text, at);
-        at += BLOCK;
+    for at in (0..bytes.len()).step_by(WINDOW) {
+        let window = Window::at(bytes, at);
+        let others = window.bits(|block| {
+            let ascii_white_space = block.is(b' ') | (block.at_least(b'\t') & block.at_most(b'\r'));
+            let continuation = block.at_least(0x80) & block.at_most(0xbf);
+            ascii_white_space | continuation
+        });
+        count += u64::from((!others & low_bits(bytes.len() - at)).count_ones());
+        count -= white_space_beyond_ascii(text, at, window);
     }
-    let rest = bytes.len() - at;
-    let mut last = [0; BLOCK];
-    last.iter_mut().zip(&bytes[at..]).for_each(|(to, from)| *to = *from);
-    count + count_in_block(Block::new(&last), (1 << rest) - 1, text, at)
+    count
 }
 
-/// Code points that begin in the block at byte `at`, in the bytes whose bit is set in `whole`, and are
-/// not white space.
+/// White space that begins in the window at byte `at` and is not ASCII. It begins with one of four bytes.
 #[inline(always)]
-fn count_in_block(block: Block, whole: u32, text: &str, at: usize) -> u64 {
-    let ascii_white_space = block.is(b' ') | (block.at_least(b'\t') & block.at_most(b'\r'));
-    let not_ascii = block.not_ascii().bits();
-    if not_ascii == 0 {
-        return u64::from((!ascii_white_space.bits() & whole & 0xffff).count_ones());
+fn white_space_beyond_ascii(text: &str, at: usize, window: Window) -> u64 {
+    if window.bits(Block::not_ascii) == 0 {
+        return 0;
     }
-    let continuation = block.at_least(0x80) & block.at_most(0xbf);
-    let begins = !(ascii_white_space | continuation).bits() & whole & 0xffff;
-    // White space beyond ASCII begins with one of four bytes.
-    let mut leads = (block.is(0xc2) | (block.at_least(0xe1) & block.at_most(0xe3))).bits() & whole;
-    let mut white_space = 0;
+    let mut leads = window.bits(|block| block.is(0xc2) | (block.at_least(0xe1) & block.at_most(0xe3)));
+    let mut count = 0;
     while leads != 0 {
         let here = at + leads.trailing_zeros() as usize;
-        white_space += u64::from(text[here..].chars().next().is_some_and(is_white_space));
+        count += u64::from(text[here..].chars().next().is_some_and(is_white_space));
         leads &= leads - 1;
     }
-    u64::from(begins.count_ones()) - white_space
+    count
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! closes it (rule SB11). So the text is scanned for the few bytes that can begin one of those
 //! characters, and the rules are looked at only there.
 
-use super::block::{BLOCK, Block};
+use super::block::{Block, WINDOW, Window, low_bits};
 use icu_properties::CodePointMapData;
 use icu_properties::CodePointSetData;
 use icu_properties::props::{Alphabetic, GeneralCategory, SentenceBreak};
@@ -27,26 +27,30 @@ pub struct Sentences<'t> {
     text: &'t str,
     at: usize,
     join_labels: bool,
+    ends: PossibleEnds,
 }
 
 impl<'t> Sentences<'t> {
     /// The sentences as the contract counts them: UAX #29, and a list label (`1. `, `b) `) at the
     /// start of a line is one sentence with what follows it.
     pub fn new(text: &'t str) -> Self {
-        Self { text, at: 0, join_labels: true }
+        Self { text, at: 0, join_labels: true, ends: PossibleEnds::new(text.as_bytes()) }
     }
 
     /// The sentences by the default rules of UAX #29 alone.
     pub fn uax29(text: &'t str) -> Self {
-        Self { text, at: 0, join_labels: false }
+        Self { text, at: 0, join_labels: false, ends: PossibleEnds::new(text.as_bytes()) }
     }
 
     /// The first boundary after `from`, which is a boundary itself.
-    fn next_boundary(&self, from: usize) -> usize {
+    fn next_boundary(&mut self, from: usize) -> usize {
         let bytes = self.text.as_bytes();
         let mut at = from;
         loop {
-            at = skip_plain(bytes, at);
+            at = self.ends.next(bytes, at);
+            if bytes.get(at) == Some(&b'\n') {
+                return at + 1;
+            }
             let Some((class, next)) = self.class_at(at) else { return bytes.len() };
             if is_separator(class) {
                 return self.after_separator(at);
@@ -254,43 +258,55 @@ fn usual_boundary(after: &[u8]) -> Option<usize> {
     }
 }
 
-/// The next byte from `at` on that can begin a separator or a terminator, or the end.
-#[inline]
-fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(block) = bytes[at..].first_chunk() {
-        let ends = possible_ends(Block::new(block));
-        if ends != 0 {
-            return at + ends.trailing_zeros() as usize;
+/// The places of a text at which a separator or a terminator can begin, found a window at a time.
+#[derive(Clone, Copy, Debug)]
+struct PossibleEnds {
+    /// Where the window begins.
+    base: usize,
+    /// A bit for each place in it that is still to come.
+    bits: u64,
+}
+
+impl PossibleEnds {
+    fn new(text: &[u8]) -> Self {
+        Self { base: 0, bits: possible_ends(Window::at(text, 0)) }
+    }
+
+    /// The next place from `at` on, or the end of the text. `at` never goes back.
+    #[inline(always)]
+    fn next(&mut self, text: &[u8], at: usize) -> usize {
+        if at >= self.base + WINDOW {
+            *self = Self { base: at, bits: possible_ends(Window::at(text, at)) };
         }
-        at += BLOCK;
+        self.bits &= !low_bits(at - self.base);
+        while self.bits == 0 {
+            self.base += WINDOW;
+            if self.base >= text.len() {
+                return text.len();
+            }
+            self.bits = possible_ends(Window::at(text, self.base));
+        }
+        self.base + self.bits.trailing_zeros() as usize
     }
-    bytes[at..].iter().position(|byte| CAN_END[usize::from(*byte)]).map_or(bytes.len(), |rest| at + rest)
 }
 
-/// A bit for each byte of the block that is in [`CAN_END`].
-#[inline]
-fn possible_ends(block: Block) -> u32 {
-    let ascii = block.is(b'\n') | block.is(b'\r') | block.is(b'.') | block.is(b'!') | block.is(b'?');
-    if (ascii | block.not_ascii()).bits() == 0 {
-        return 0;
+/// A bit for each byte of the window that can begin a separator or a terminator. A test holds this against
+/// the data.
+#[inline(always)]
+fn possible_ends(window: Window) -> u64 {
+    let ascii =
+        |block: Block| block.is(b'\n') | block.is(b'\r') | block.is(b'.') | block.is(b'!') | block.is(b'?');
+    let ascii = window.bits(ascii);
+    if window.bits(Block::not_ascii) == 0 {
+        return ascii;
     }
-    let range = |from, to| block.at_least(from) & block.at_most(to);
-    let two = block.is(0xc2) | block.is(0xd6) | block.is(0xd8) | range(0xdb, 0xdc) | block.is(0xdf);
-    let more = range(0xe0, 0xe3) | block.is(0xea) | range(0xef, 0xf0);
-    (ascii | two | more).bits()
+    let leads = |block: Block| {
+        let range = |from, to| block.at_least(from) & block.at_most(to);
+        let two = block.is(0xc2) | block.is(0xd6) | block.is(0xd8) | range(0xdb, 0xdc) | block.is(0xdf);
+        two | range(0xe0, 0xe3) | block.is(0xea) | range(0xef, 0xf0)
+    };
+    ascii | window.bits(leads)
 }
-
-/// Bytes that can begin a separator or a terminator. A test holds this against the data.
-const CAN_END: [bool; 256] = {
-    let mut table = [false; 256];
-    let bytes = b"\n\r.!?\xc2\xd6\xd8\xdb\xdc\xdf\xe0\xe1\xe2\xe3\xea\xef\xf0";
-    let mut i = 0;
-    while i < bytes.len() {
-        table[bytes[i] as usize] = true;
-        i += 1;
-    }
-    table
-};
 
 #[cfg(test)]
 mod tests {
@@ -326,9 +342,8 @@ mod tests {
                 table[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
             }
         }
-        assert_eq!(table, CAN_END);
         for (byte, can_end) in (0..=u8::MAX).zip(table) {
-            assert_eq!(possible_ends(Block::each(byte)) != 0, can_end, "{byte:x}");
+            assert_eq!(possible_ends(Window::new(&[byte; WINDOW])) != 0, can_end, "{byte:x}");
         }
     }
 
