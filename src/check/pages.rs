@@ -2,7 +2,7 @@
 
 use crate::limits::LONG_LINE_BYTES;
 use crate::model::{Content, Held};
-use crate::resolve::Page;
+use crate::resolve::{LineMemory, Page};
 use crate::text::LineIndex;
 use simdutf8::basic::from_utf8;
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ pub(super) struct Pages {
     indexes: Vec<LineIndex>,
     /// Texts that were unescaped, with what follows them in memory, and their lengths.
     texts: Vec<(Vec<u8>, usize)>,
-    line: RefCell<Vec<u8>>,
+    line: RefCell<LineMemory>,
     have_long_lines: bool,
 }
 
@@ -34,6 +34,7 @@ enum Ready {
 impl Pages {
     pub(super) fn reset(&mut self, documents: usize) {
         self.have_long_lines = false;
+        self.line.get_mut().forget();
         self.ready.clear();
         self.ready.resize(documents, Ready::No);
         if self.indexes.len() < documents {

@@ -5,6 +5,6 @@ mod page;
 mod reference;
 
 pub use marker::inline_markers;
-pub(crate) use page::Page;
+pub(crate) use page::{LineMemory, Page};
 pub(crate) use reference::resolve_on;
 pub use reference::{BoundaryFault, OrderFault, RefFaults, resolve_ref};

@@ -10,8 +10,25 @@ use std::ops::Range;
 pub(crate) enum Page<'d> {
     /// The text, what may follow it in memory, and the index of its lines.
     Text(&'d [u8], &'d LineIndex),
-    /// The text as the record has it, and memory for one line of it.
-    Escaped(&'d Escaped<'d>, &'d RefCell<Vec<u8>>),
+    /// The text as the record has it, and memory for one line.
+    Escaped(&'d Escaped<'d>, &'d RefCell<LineMemory>),
+}
+
+/// One line, unescaped. Both ends of a ref mostly stand on one.
+#[derive(Default)]
+pub(crate) struct LineMemory {
+    /// The line's bytes, and more.
+    text: Vec<u8>,
+    length: usize,
+    /// Which line it is: the address of its literal, and its number. Of one record only.
+    holds: Option<(usize, i64)>,
+}
+
+impl LineMemory {
+    /// Forgets the line, whose record is done with.
+    pub(crate) fn forget(&mut self) {
+        self.holds = None;
+    }
 }
 
 impl Page<'_> {
@@ -48,8 +65,13 @@ impl Page<'_> {
                     return Some(look(escaped.bytes(), range, place));
                 }
                 let mut memory = memory.borrow_mut();
-                let length = unescape(escaped.bytes(), range, escapes, &mut memory, |_| {});
-                Some(look(&memory, 0..length, place))
+                let LineMemory { text, length, holds } = &mut *memory;
+                let line = (escaped.bytes().as_ptr() as usize, number);
+                if *holds != Some(line) {
+                    *length = unescape(escaped.bytes(), range, escapes, text, |_| {});
+                    *holds = Some(line);
+                }
+                Some(look(text, 0..*length, place))
             }
         }
     }

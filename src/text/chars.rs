@@ -1,6 +1,6 @@
 //! Properties of single characters, of the Unicode version that `run.json` names.
 
-use super::block::{Block, WINDOW, Window, low_bits};
+use super::simd::{Simd, WINDOW, Window, Work, low_bits, run};
 use icu_properties::CodePointMapData;
 use icu_properties::props::GeneralCategory;
 
@@ -39,33 +39,40 @@ pub fn is_decimal_digit(c: char) -> bool {
 
 /// How many code points of `text` are not White_Space.
 pub fn count_non_white_space(text: &str) -> u64 {
-    let bytes = text.as_bytes();
-    let mut count = 0;
-    for at in (0..bytes.len()).step_by(WINDOW) {
-        let window = Window::at(bytes, at);
-        let others = window.bits(|block| {
-            let ascii_white_space = block.is(b' ') | (block.at_least(b'\t') & block.at_most(b'\r'));
-            let continuation = block.at_least(0x80) & block.at_most(0xbf);
-            ascii_white_space | continuation
-        });
-        count += u64::from((!others & low_bits(bytes.len() - at)).count_ones());
-        count -= white_space_beyond_ascii(text, at, window);
-    }
-    count
+    run(NonWhiteSpace(text))
 }
 
-/// White space that begins in the window at byte `at` and is not ASCII. It begins with one of four bytes.
-#[inline(always)]
-fn white_space_beyond_ascii(text: &str, at: usize, window: Window) -> u64 {
-    if window.bits(Block::not_ascii) == 0 {
-        return 0;
+struct NonWhiteSpace<'t>(&'t str);
+
+impl Work for NonWhiteSpace<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn work<S: Simd>(self, simd: S) -> u64 {
+        let bytes = self.0.as_bytes();
+        let mut count = 0;
+        for at in (0..bytes.len()).step_by(WINDOW) {
+            let window = Window::at(simd, bytes, at);
+            let continuation = window.within(0x80, 0xbf);
+            let others = window.is(b' ') | window.within(b'\t', b'\r') | continuation;
+            count += u64::from((!others.bits() & low_bits(bytes.len() - at)).count_ones());
+            if window.not_ascii().bits() != 0 {
+                // White space beyond ASCII begins with one of four bytes.
+                let leads = window.is(0xc2) | window.within(0xe1, 0xe3);
+                count -= white_space_at(self.0, at, leads.bits());
+            }
+        }
+        count
     }
-    let mut leads = window.bits(|block| block.is(0xc2) | (block.at_least(0xe1) & block.at_most(0xe3)));
+}
+
+/// How many of the characters at `at + i`, for each bit i, are white space.
+fn white_space_at(text: &str, at: usize, mut bits: u64) -> u64 {
     let mut count = 0;
-    while leads != 0 {
-        let here = at + leads.trailing_zeros() as usize;
+    while bits != 0 {
+        let here = at + bits.trailing_zeros() as usize;
         count += u64::from(text[here..].chars().next().is_some_and(is_white_space));
-        leads &= leads - 1;
+        bits &= bits - 1;
     }
     count
 }

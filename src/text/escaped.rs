@@ -3,7 +3,7 @@
 //! unescaped only where somebody reads them.
 
 use super::LineIndex;
-use super::block::{Places, WINDOW, Window, low_bits};
+use super::simd::{Places, Simd, WINDOW, Window, Work, low_bits, run};
 use std::ops::Range;
 
 /// A valid JSON string without its quotes.
@@ -149,33 +149,13 @@ impl Scanner {
     /// might be none: whether the bytes are UTF-8 is not looked at.
     pub(crate) fn scan(&mut self, bytes: &[u8]) -> Option<Scan> {
         let (escapes, lines) = (self.escapes.len(), self.lines.len());
-        let literal = self.find_end(bytes);
+        let literal = run(FindEnd { bytes, escapes: &mut self.escapes });
         let scan = literal.and_then(|literal| self.look_at_escapes(literal, escapes));
         if scan.is_none() {
             self.escapes.truncate(escapes);
             self.lines.truncate(lines);
         }
         scan
-    }
-
-    /// The bytes before the first quote that is not escaped.
-    fn find_end<'b>(&mut self, bytes: &'b [u8]) -> Option<&'b [u8]> {
-        let (mut at, mut carry) = (0, 0);
-        let end = loop {
-            let window = Window::at(bytes, at);
-            let (escapes, escaped) = escape_starts(window.bits(|block| block.is(b'\\')), &mut carry);
-            let ends = window.bits(|block| block.is(b'"') | block.at_most(0x1f)) & !escaped;
-            if ends != 0 {
-                let end = ends.trailing_zeros() as usize;
-                self.escapes.add(escapes & low_bits(end), at);
-                break at + end;
-            }
-            self.escapes.add(escapes, at);
-            at += WINDOW;
-        };
-        // Anything else that ends it is a control character, or the end of the record.
-        bytes.get(end).filter(|byte| **byte == b'"')?;
-        Some(&bytes[..end])
     }
 
     /// Validates the escapes of a literal, those from number `first` on, and finds its lines.
@@ -205,6 +185,36 @@ impl Scanner {
         longest_line = longest_line.max(literal.len() - line_start);
         let escapes = first..first + escapes.len();
         Some(Scan { bytes: literal.len(), has_cr, longest_line, escapes, lines: lines..self.lines.len() })
+    }
+}
+
+/// Finds the bytes before the first quote that is not escaped, and adds the escapes among them.
+struct FindEnd<'b, 'p> {
+    bytes: &'b [u8],
+    escapes: &'p mut Places,
+}
+
+impl<'b> Work for FindEnd<'b, '_> {
+    type Output = Option<&'b [u8]>;
+
+    #[inline(always)]
+    fn work<S: Simd>(self, simd: S) -> Option<&'b [u8]> {
+        let (mut at, mut carry) = (0, 0);
+        let end = loop {
+            let window = Window::at(simd, self.bytes, at);
+            let (escapes, escaped) = escape_starts(window.is(b'\\').bits(), &mut carry);
+            let ends = (window.is(b'"') | window.at_most(0x1f)).bits() & !escaped;
+            if ends != 0 {
+                let end = ends.trailing_zeros() as usize;
+                self.escapes.add(escapes & low_bits(end), at);
+                break at + end;
+            }
+            self.escapes.add(escapes, at);
+            at += WINDOW;
+        };
+        // Anything else that ends it is a control character, or the end of the record.
+        self.bytes.get(end).filter(|byte| **byte == b'"')?;
+        Some(&self.bytes[..end])
     }
 }
 
@@ -249,10 +259,7 @@ const UNIT: usize = r"\u0000".len();
 const SURROGATES: usize = 2 * UNIT;
 
 fn unicode_escape(bytes: &[u8]) -> Option<(char, usize)> {
-    let unit = |from: usize| {
-        let digits: &[u8; 4] = bytes.get(from + 2..)?.first_chunk()?;
-        digits.iter().try_fold(0, |value, digit| Some(value << 4 | (*digit as char).to_digit(16)?))
-    };
+    let unit = |from: usize| hex4(bytes.get(from + 2..)?.first_chunk()?);
     let first = unit(0)?;
     if let Some(c) = char::from_u32(first) {
         return Some((c, UNIT));
@@ -264,6 +271,26 @@ fn unicode_escape(bytes: &[u8]) -> Option<(char, usize)> {
     let c = char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00))?;
     Some((c, SURROGATES))
 }
+
+/// The number that four hexadecimal digits write.
+#[inline]
+fn hex4(digits: &[u8; 4]) -> Option<u32> {
+    let [a, b, c, d] = digits.map(|digit| HEX[usize::from(digit)]);
+    let number = a << 12 | b << 8 | c << 4 | d;
+    (number <= 0xffff).then_some(number)
+}
+
+/// What each byte is as a hexadecimal digit; for others, what makes any number too large.
+const HEX: [u32; 256] = {
+    let mut table = [0x10000; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        table[b"0123456789abcdef"[digit] as usize] = digit as u32;
+        table[b"0123456789ABCDEF"[digit] as usize] = digit as u32;
+        digit += 1;
+    }
+    table
+};
 
 /// Makes the first bytes of `text` what a part of a valid literal says, and calls `line` with the place
 /// after each LF. `escapes` are where the part's escapes begin. Returns how many bytes they are; at least

@@ -1,6 +1,6 @@
 //! Does a string occur exactly once on a line? Occurrences may overlap: `aa` occurs twice in `aaa`.
 
-use super::block::{WINDOW, Window, low_bits};
+use super::simd::{Simd, WINDOW, Window, Work, low_bits, run};
 use crate::limits::SHORT_LINE_BYTES;
 use memchr::memmem;
 use std::ops::Range;
@@ -47,44 +47,14 @@ pub(crate) fn find_once_on(text: &[u8], line: Range<usize>, needle: &[u8]) -> Oc
     }
 }
 
-/// For short lines, where setting up a searcher costs more than searching: a place is compared in
-/// full only where the needle's first two bytes and its last byte fit, 64 places at a time. Gives up
-/// (`None`) when places fit so often that the work is no longer linear.
+/// For short lines, where setting up a searcher costs more than searching. Gives up (`None`) when places
+/// fit so often that the work is no longer linear.
 #[inline]
 fn find_once_short(text: &[u8], line: Range<usize>, needle: &[u8]) -> Option<Occurrence> {
-    let Some(padded) = text.get(line.start..line.end + WINDOW) else {
-        return find_in_copy(&text[line], needle);
-    };
-    let last = needle.len() - 1;
-    let (places, second) = (line.len() - last, last.min(1));
-    let (head, head_bits) = head(needle);
-    let mut budget = 8 * line.len() + SHORT_LINE_BYTES;
-    let mut first = None;
-    for at in (0..places).step_by(WINDOW) {
-        let fits = bits_at(padded, at, needle[0])
-            & bits_at(padded, at + second, needle[second])
-            & bits_at(padded, at + last, needle[last]);
-        let mut fits = fits & low_bits(places - at);
-        while fits != 0 {
-            let place = at + fits.trailing_zeros() as usize;
-            fits &= fits - 1;
-            // Of three bytes or fewer all were compared.
-            if needle.len() > 3 {
-                budget = budget.checked_sub(needle.len())?;
-                let here = u64::from_le_bytes(*padded[place..].first_chunk()?);
-                let is_here = (here ^ head) & head_bits == 0
-                    && (needle.len() <= WORD || padded[place..].starts_with(needle));
-                if !is_here {
-                    continue;
-                }
-            }
-            match first {
-                None => first = Some(place),
-                Some(first) => return Some(Occurrence::Many(first, place)),
-            }
-        }
+    match text.get(line.start..line.end + WINDOW) {
+        Some(padded) => run(ShortSearch { padded, line: line.len(), needle }),
+        None => find_in_copy(&text[line], needle),
     }
-    Some(first.map_or(Occurrence::None, Occurrence::Once))
 }
 
 /// The same on a line after which its text ends too soon.
@@ -96,25 +66,60 @@ fn find_in_copy(line: &[u8], needle: &[u8]) -> Option<Occurrence> {
     find_once_short(&copy, 0..line.len(), needle)
 }
 
-/// A bit for each of the 64 bytes from `at` on that is `byte`.
-#[inline(always)]
-fn bits_at(text: &[u8], at: usize, byte: u8) -> u64 {
-    text[at..].first_chunk().map_or(0, |bytes| Window::new(bytes).bits(|block| block.is(byte)))
+/// A place is compared in full only where the needle's first two bytes and its last byte fit, 64 places
+/// at a time.
+struct ShortSearch<'s> {
+    /// The line, and a window more.
+    padded: &'s [u8],
+    /// The line's length.
+    line: usize,
+    needle: &'s [u8],
 }
 
-/// Bytes that are compared as one.
-const WORD: usize = 8;
+impl Work for ShortSearch<'_> {
+    type Output = Option<Occurrence>;
 
-/// The needle's first bytes, as far as a word holds them, and which bits of the word they are.
-#[inline]
-fn head(needle: &[u8]) -> (u64, u64) {
-    match needle.first_chunk() {
-        Some(head) => (u64::from_le_bytes(*head), u64::MAX),
-        None => {
-            let head = needle.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-            (head, low_bits(8 * needle.len()))
+    #[inline(always)]
+    fn work<S: Simd>(self, simd: S) -> Option<Occurrence> {
+        let Self { padded, line, needle } = self;
+        let last = needle.len() - 1;
+        let (places, second) = (line - last, last.min(1));
+        let mut budget = 8 * line + SHORT_LINE_BYTES;
+        let mut first = None;
+        for at in (0..places).step_by(WINDOW) {
+            let is =
+                |mark: usize| Some(Window::new(simd, padded[at + mark..].first_chunk()?).is(needle[mark]));
+            let mut fits = (is(0)? & is(second)? & is(last)?).bits() & low_bits(places - at);
+            while fits != 0 {
+                let place = at + fits.trailing_zeros() as usize;
+                fits &= fits - 1;
+                // Of three bytes or fewer all were compared.
+                if needle.len() > 3 {
+                    budget = budget.checked_sub(needle.len())?;
+                    if !stands_at(&padded[place..], needle) {
+                        continue;
+                    }
+                }
+                match first {
+                    None => first = Some(place),
+                    Some(first) => return Some(Occurrence::Many(first, place)),
+                }
+            }
         }
+        Some(first.map_or(Occurrence::None, Occurrence::Once))
     }
+}
+
+/// Whether a text begins with a needle of four bytes or more. Short ones are compared as two words that
+/// may overlap.
+#[inline(always)]
+fn stands_at(text: &[u8], needle: &[u8]) -> bool {
+    if let (Some(here), Some(head)) = (text.first_chunk::<8>(), needle.first_chunk::<8>()) {
+        return here == head && (needle.len() == 8 || text.starts_with(needle));
+    }
+    let last = needle.len() - 4;
+    let ends = [0, last].map(|at| text[at..].first_chunk::<4>() == needle[at..].first_chunk::<4>());
+    ends[0] && ends[1]
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Text as the contract sees it: byte spans, LF lines, exactly-once search, white space, sentences.
 
-mod block;
 mod chars;
 mod escaped;
 mod find;
 mod find_many;
 mod line_index;
 mod sentences;
+mod simd;
 mod span;
 
 pub use chars::{count_non_white_space, is_decimal_digit, is_json_white_space, is_white_space};

@@ -4,7 +4,7 @@
 //! closes it (rule SB11). So the text is scanned for the few bytes that can begin one of those
 //! characters, and the rules are looked at only there.
 
-use super::block::{Block, WINDOW, Window, low_bits};
+use super::simd::{Simd, WINDOW, Window, Work, run};
 use icu_properties::CodePointMapData;
 use icu_properties::CodePointSetData;
 use icu_properties::props::{Alphabetic, GeneralCategory, SentenceBreak};
@@ -34,12 +34,12 @@ impl<'t> Sentences<'t> {
     /// The sentences as the contract counts them: UAX #29, and a list label (`1. `, `b) `) at the
     /// start of a line is one sentence with what follows it.
     pub fn new(text: &'t str) -> Self {
-        Self { text, at: 0, join_labels: true, ends: PossibleEnds::new(text.as_bytes()) }
+        Self { text, at: 0, join_labels: true, ends: PossibleEnds::new() }
     }
 
     /// The sentences by the default rules of UAX #29 alone.
     pub fn uax29(text: &'t str) -> Self {
-        Self { text, at: 0, join_labels: false, ends: PossibleEnds::new(text.as_bytes()) }
+        Self { text, at: 0, join_labels: false, ends: PossibleEnds::new() }
     }
 
     /// The first boundary after `from`, which is a boundary itself.
@@ -258,54 +258,71 @@ fn usual_boundary(after: &[u8]) -> Option<usize> {
     }
 }
 
-/// The places of a text at which a separator or a terminator can begin, found a window at a time.
+/// The places of a text at which a separator or a terminator can begin, found some windows at a time.
 #[derive(Clone, Copy, Debug)]
 struct PossibleEnds {
-    /// Where the window begins.
+    /// Where the windows begin.
     base: usize,
-    /// A bit for each place in it that is still to come.
-    bits: u64,
+    /// A bit for each place in them.
+    bits: [u64; Self::WINDOWS],
 }
 
 impl PossibleEnds {
-    fn new(text: &[u8]) -> Self {
-        Self { base: 0, bits: possible_ends(Window::at(text, 0)) }
+    const WINDOWS: usize = 8;
+
+    fn new() -> Self {
+        Self { base: 0, bits: [0; Self::WINDOWS] }
     }
 
-    /// The next place from `at` on, or the end of the text. `at` never goes back.
+    /// The next place from `at` on, or the end of the text. `at` never goes back; the first is 0.
     #[inline(always)]
-    fn next(&mut self, text: &[u8], at: usize) -> usize {
-        if at >= self.base + WINDOW {
-            *self = Self { base: at, bits: possible_ends(Window::at(text, at)) };
-        }
-        self.bits &= !low_bits(at - self.base);
-        while self.bits == 0 {
-            self.base += WINDOW;
-            if self.base >= text.len() {
-                return text.len();
+    fn next(&mut self, text: &[u8], mut at: usize) -> usize {
+        loop {
+            if at == 0 || at >= self.base + Self::WINDOWS * WINDOW {
+                if at >= text.len() {
+                    return text.len();
+                }
+                *self = Self { base: at, bits: run(FindPossibleEnds(text, at)) };
             }
-            self.bits = possible_ends(Window::at(text, self.base));
+            let (window, bit) = ((at - self.base) / WINDOW, (at - self.base) % WINDOW);
+            let rest = self.bits[window] & (u64::MAX << bit);
+            if rest != 0 {
+                return self.base + window * WINDOW + rest.trailing_zeros() as usize;
+            }
+            at = self.base + (window + 1) * WINDOW;
         }
-        self.base + self.bits.trailing_zeros() as usize
     }
 }
 
-/// A bit for each byte of the window that can begin a separator or a terminator. A test holds this against
+/// A bit for each byte, from one on, that can begin a separator or a terminator. A test holds this against
 /// the data.
-#[inline(always)]
-fn possible_ends(window: Window) -> u64 {
-    let ascii =
-        |block: Block| block.is(b'\n') | block.is(b'\r') | block.is(b'.') | block.is(b'!') | block.is(b'?');
-    let ascii = window.bits(ascii);
-    if window.bits(Block::not_ascii) == 0 {
-        return ascii;
+struct FindPossibleEnds<'t>(&'t [u8], usize);
+
+impl Work for FindPossibleEnds<'_> {
+    type Output = [u64; PossibleEnds::WINDOWS];
+
+    #[inline(always)]
+    fn work<S: Simd>(self, simd: S) -> Self::Output {
+        let Self(text, base) = self;
+        let mut found = [0; PossibleEnds::WINDOWS];
+        for (i, bits) in found.iter_mut().enumerate() {
+            let at = base + i * WINDOW;
+            if at >= text.len() {
+                break;
+            }
+            let window = Window::at(simd, text, at);
+            let ascii =
+                window.is(b'\n') | window.is(b'\r') | window.is(b'.') | window.is(b'!') | window.is(b'?');
+            *bits = if window.not_ascii().bits() == 0 {
+                ascii.bits()
+            } else {
+                let two = window.is(0xc2) | window.is(0xd6) | window.is(0xd8) | window.is(0xdf);
+                let more = window.within(0xdb, 0xdc) | window.within(0xe0, 0xe3) | window.is(0xea);
+                (ascii | two | more | window.within(0xef, 0xf0)).bits()
+            };
+        }
+        found
     }
-    let leads = |block: Block| {
-        let range = |from, to| block.at_least(from) & block.at_most(to);
-        let two = block.is(0xc2) | block.is(0xd6) | block.is(0xd8) | range(0xdb, 0xdc) | block.is(0xdf);
-        two | range(0xe0, 0xe3) | block.is(0xea) | range(0xef, 0xf0)
-    };
-    ascii | window.bits(leads)
 }
 
 #[cfg(test)]
@@ -343,7 +360,7 @@ mod tests {
             }
         }
         for (byte, can_end) in (0..=u8::MAX).zip(table) {
-            assert_eq!(possible_ends(Window::new(&[byte; WINDOW])) != 0, can_end, "{byte:x}");
+            assert_eq!(run(FindPossibleEnds(&[byte], 0))[0] == 1, can_end, "{byte:x}");
         }
     }
 
