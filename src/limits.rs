@@ -35,6 +35,12 @@ pub const SHORT_LINE_BYTES: usize = 4096;
 /// shorter ones the detour costs more than it saves.
 pub const LIFTED_BYTES: usize = 64;
 
+/// So far after a content the next one is looked for at once.
+pub const NEAR_BYTES: usize = 1024;
+
+/// After a search further off that was in vain, so many records are not searched there.
+pub const FAR_SEARCHES: u32 = 64;
+
 /// From this length on a line is long: it is not unescaped or counted anew for each ref that names
 /// it, and refs that name it are resolved together where they are many.
 pub const LONG_LINE_BYTES: usize = 1024;

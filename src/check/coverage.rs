@@ -39,9 +39,15 @@ pub(super) fn char_coverage(content: &str, merged: &[DocumentSpan], share: &mut 
 /// Sentences that count: those with at least one covered character that is not white space, of all.
 pub(super) fn sentence_coverage(content: &str, merged: &[DocumentSpan], share: &mut Share) {
     let mut spans = merged;
-    for sentence in Sentences::new(content).filter(|range| is_countable(&content[range.clone()])) {
-        let passed = spans.partition_point(|claim| claim.span.range().end <= sentence.start);
-        spans = &spans[passed..];
+    for sentence in Sentences::new(content) {
+        if !is_countable(&content[sentence.clone()]) {
+            continue;
+        }
+        while let [passed, rest @ ..] = spans
+            && passed.span.range().end <= sentence.start
+        {
+            spans = rest;
+        }
         let reaching = spans.iter().take_while(|claim| claim.span.range().start < sentence.end);
         let mut shared = reaching.map(|claim| {
             let range = claim.span.range();

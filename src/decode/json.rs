@@ -7,7 +7,7 @@
 //! careful one, so that the verdict never depends on the path.
 
 use crate::diagnostic::{Code, Detail, Diagnostic, JsonType, Pointer, Segment, SyntaxFault};
-use crate::limits::{BUFFER_KEEP_BYTES, DEPTH, LIFTED_BYTES};
+use crate::limits::{BUFFER_KEEP_BYTES, DEPTH, FAR_SEARCHES, LIFTED_BYTES, NEAR_BYTES};
 use crate::model::{Content, recycle};
 use crate::text::{Escaped, Scan, Scanner, is_json_white_space};
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
@@ -84,7 +84,7 @@ pub(crate) struct FastReader {
     buffers: Buffers,
     memory: FastMemory,
     scanner: Scanner,
-    name: memmem::Finder<'static>,
+    search: NameSearch,
 }
 
 impl Default for FastReader {
@@ -94,7 +94,7 @@ impl Default for FastReader {
             buffers: Buffers::with_max_depth(0, DEPTH),
             memory: FastMemory::default(),
             scanner: Scanner::default(),
-            name: memmem::Finder::new(br#""content""#),
+            search: NameSearch::default(),
         }
     }
 }
@@ -190,9 +190,9 @@ impl FastReader {
         self.scanner.clear();
         self.scratch.reserve(INPUT_PADDING);
         let (mut copied, mut at) = (0, 0);
-        while let Some(found) = self.name.find(&raw[at..]) {
+        while let Some(found) = self.search.find(&raw[at..], copied == 0) {
             let name = at + found;
-            at = name + self.name.needle().len();
+            at = name + NAME.len();
             let Some(from) = value_after(raw, name, at) else { continue };
             let Some(scan) = self.scanner.scan(&raw[from..]) else { continue };
             let plain = from_utf8(&raw[from..from + scan.bytes]).ok().filter(|_| scan.bytes >= LIFTED_BYTES);
@@ -215,6 +215,41 @@ impl FastReader {
         if self.scratch.capacity() > BUFFER_KEEP_BYTES || self.scanner.capacity() > BUFFER_KEEP_BYTES {
             *self = Self::default();
         }
+    }
+}
+
+/// Finds the name of the member that may hold a long string.
+struct NameSearch {
+    finder: memmem::Finder<'static>,
+    /// How often nothing far away is to be looked for.
+    skip: u32,
+}
+
+const NAME: &[u8] = br#""content""#;
+
+impl Default for NameSearch {
+    fn default() -> Self {
+        Self { finder: memmem::Finder::new(NAME), skip: 0 }
+    }
+}
+
+impl NameSearch {
+    /// Where the name stands next. Documents stand together in most records, and the rest is not worth
+    /// searching: where a record has no name far from the last content, the next ones are searched no
+    /// further than [`NEAR_BYTES`]. A content that is missed is read by the parser.
+    fn find(&mut self, rest: &[u8], is_first: bool) -> Option<usize> {
+        let near = rest.get(..NEAR_BYTES).filter(|_| !is_first).unwrap_or(rest);
+        let found = self.finder.find(near);
+        if found.is_some() || near.len() == rest.len() {
+            return found;
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return None;
+        }
+        let found = self.finder.find(rest);
+        self.skip = if found.is_none() { FAR_SEARCHES } else { 0 };
+        found
     }
 }
 

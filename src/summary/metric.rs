@@ -58,41 +58,47 @@ impl Metric {
 
     /// What one record adds: numerator and denominator.
     pub fn of(self, verdict: &RecordVerdict) -> Share {
-        let share = |part: u64, whole: u64| Share { part, whole };
-        let record = |holds: bool| share(u64::from(holds), 1);
-        match (self, &verdict.facts) {
-            (Self::ValidityRecords, _) => record(verdict.status == Status::Valid),
-            (Self::MalformedRecords, _) => record(verdict.status == Status::Malformed),
-            (_, None) => Share::default(),
-            (Self::CoverageKnown, Some(facts)) => record(has_something_to_cover(facts)),
-            (_, Some(Facts::Session(facts))) => {
-                let sources = facts.supports + facts.refutes;
-                match self {
-                    Self::ValidityAnnotations => facts.annotations,
-                    Self::ValidityRefs => facts.refs,
-                    Self::CoverageChars => facts.chars,
-                    Self::CoverageSentences => facts.sentences,
-                    Self::PolaritySupports => share(facts.supports, sources),
-                    Self::PolarityRefutes => share(facts.refutes, sources),
-                    Self::ClaimsSupported => share(facts.claims_supported, facts.annotations.part),
-                    Self::ClaimsRefuted => share(facts.claims_refuted, facts.annotations.part),
-                    Self::ClaimsContested => share(facts.claims_contested, facts.annotations.part),
-                    Self::ConfidenceMean => share(facts.confidence, sources),
-                    Self::ConfidencePrimary => share(facts.bands[0], sources),
-                    Self::ConfidenceSecondary => share(facts.bands[1], sources),
-                    Self::ConfidenceAnecdotal => share(facts.bands[2], sources),
-                    Self::ConfidenceWeak => share(facts.bands[3], sources),
-                    Self::IndependenceDocuments => share(facts.documents_cited, facts.spans_cited),
-                    _ => Share::default(),
-                }
+        Self::all_of(verdict)[self as usize]
+    }
+
+    /// The same for every metric, in their order.
+    #[inline]
+    pub(super) fn all_of(verdict: &RecordVerdict) -> [Share; Self::ALL.len()] {
+        let mut shares = [Share::default(); Self::ALL.len()];
+        let mut set = |metric: Self, part: u64, whole: u64| shares[metric as usize] = Share { part, whole };
+        set(Self::ValidityRecords, u64::from(verdict.status == Status::Valid), 1);
+        set(Self::MalformedRecords, u64::from(verdict.status == Status::Malformed), 1);
+        let Some(facts) = &verdict.facts else { return shares };
+        set(Self::CoverageKnown, u64::from(has_something_to_cover(facts)), 1);
+        match facts {
+            Facts::Session(facts) => {
+                let (sources, annotations) = (facts.supports + facts.refutes, facts.annotations);
+                set(Self::ValidityAnnotations, annotations.part, annotations.whole);
+                set(Self::ValidityRefs, facts.refs.part, facts.refs.whole);
+                set(Self::CoverageChars, facts.chars.part, facts.chars.whole);
+                set(Self::CoverageSentences, facts.sentences.part, facts.sentences.whole);
+                set(Self::PolaritySupports, facts.supports, sources);
+                set(Self::PolarityRefutes, facts.refutes, sources);
+                set(Self::ClaimsSupported, facts.claims_supported, annotations.part);
+                set(Self::ClaimsRefuted, facts.claims_refuted, annotations.part);
+                set(Self::ClaimsContested, facts.claims_contested, annotations.part);
+                set(Self::ConfidenceMean, facts.confidence, sources);
+                let bands = [
+                    Self::ConfidencePrimary,
+                    Self::ConfidenceSecondary,
+                    Self::ConfidenceAnecdotal,
+                    Self::ConfidenceWeak,
+                ];
+                bands.into_iter().zip(facts.bands).for_each(|(band, count)| set(band, count, sources));
+                set(Self::IndependenceDocuments, facts.documents_cited, facts.spans_cited);
             }
-            (_, Some(Facts::Answer(facts))) => match self {
-                Self::ValidityCitations => facts.citations,
-                Self::CoverageSentences => facts.sentences,
-                Self::IndependenceDocuments => share(facts.documents_cited, facts.chunks_cited),
-                _ => Share::default(),
-            },
+            Facts::Answer(facts) => {
+                set(Self::ValidityCitations, facts.citations.part, facts.citations.whole);
+                set(Self::CoverageSentences, facts.sentences.part, facts.sentences.whole);
+                set(Self::IndependenceDocuments, facts.documents_cited, facts.chunks_cited);
+            }
         }
+        shares
     }
 }
 

@@ -40,7 +40,8 @@ pub struct Histogram(pub [u64; HISTOGRAM_BINS]);
 impl Histogram {
     fn add(&mut self, share: Share) {
         if share.whole > 0 {
-            let bin = u128::from(share.part) * HISTOGRAM_BINS as u128 / u128::from(share.whole);
+            // A record's counts are far below 2^64 / 20.
+            let bin = share.part.saturating_mul(HISTOGRAM_BINS as u64) / share.whole;
             self.0[(bin as usize).min(HISTOGRAM_BINS - 1)] += 1;
         }
     }
@@ -81,12 +82,13 @@ impl Tally {
     /// Counts one record.
     pub fn add(&mut self, verdict: &RecordVerdict, place: Place) {
         self.statuses[verdict.status as usize] += 1;
-        for metric in Metric::ALL {
+        let shares = Metric::all_of(verdict);
+        for ((metric, share), sums) in Metric::ALL.iter().zip(shares).zip(&mut self.metrics) {
             let unit = if metric.is_in_billionths() { 1_000_000_000 } else { 1 };
-            self.metrics[*metric as usize].add(metric.of(verdict), unit);
+            sums.add(share, unit);
         }
-        self.coverage_chars.add(Metric::CoverageChars.of(verdict));
-        self.coverage_sentences.add(Metric::CoverageSentences.of(verdict));
+        self.coverage_chars.add(shares[Metric::CoverageChars as usize]);
+        self.coverage_sentences.add(shares[Metric::CoverageSentences as usize]);
         self.add_findings(&verdict.errors, place);
         self.add_findings(&verdict.lints, place);
     }

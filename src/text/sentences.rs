@@ -169,7 +169,12 @@ impl Iterator for Sentences<'_> {
 }
 
 /// Whether a sentence counts: it has a character that is Alphabetic or a number (Nd, Nl, No).
+#[inline]
 pub fn is_countable(sentence: &str) -> bool {
+    sentence.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric) || has_countable(sentence)
+}
+
+fn has_countable(sentence: &str) -> bool {
     sentence.chars().any(|c| {
         if c.is_ascii() {
             return c.is_ascii_alphanumeric();
