@@ -48,6 +48,14 @@ pub const LONG_LINE_BYTES: usize = 1024;
 /// So many boundaries on one long line are looked for together; one by one is faster for fewer.
 pub const MANY_BOUNDARIES: usize = 32;
 
+/// Bytes compared per byte of a line, for each class of lengths, before a search for many strings
+/// changes to an automaton: text takes fewer, and so many take no longer than the automaton.
+pub const FIND_MANY_STEPS: usize = 32;
+
+/// States of one automaton of that search, or a quarter of the line's length if that is more: some
+/// 130 MB at the first, and passes over the line in proportion to the strings' length.
+pub const FIND_MANY_GROUP_BYTES: usize = 4 * 1024 * 1024;
+
 /// Up to so many documents a path is looked up by comparing with each; beyond, by hashing.
 pub const LINEAR_PATHS: usize = 16;
 

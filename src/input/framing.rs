@@ -155,6 +155,12 @@ impl Buffer {
     }
 }
 
+/// How much more of a record is read that is longer than `bytes`: little, so that a giant record takes
+/// little more memory than it is long.
+fn growth(bytes: usize) -> usize {
+    (bytes / 8).max(READ_BYTES)
+}
+
 /// Where an input could not be read further.
 #[derive(Debug)]
 pub(crate) struct ReadFault {
@@ -270,18 +276,19 @@ impl Framer {
 
     /// Whole lines: up to the last LF, or to the end of the input.
     fn next_lines(&mut self, mut buffer: Buffer) -> Result<Option<Batch>, ReadFault> {
-        let mut more = READ_BYTES;
-        self.read_enough(&mut buffer, ENOUGH_BYTES, more);
+        self.read_enough(&mut buffer, ENOUGH_BYTES, READ_BYTES);
+        let mut searched = 0;
         loop {
             let data = buffer.data();
-            let end = match memchr::memrchr(b'\n', data) {
+            let last = memchr::memrchr(b'\n', &data[searched..]);
+            let end = match last {
                 _ if self.ended && self.fault.is_none() => data.len(),
-                Some(last) => last + 1,
+                Some(last) => searched + last + 1,
                 None if self.ended => 0, // the only line was cut: it has no verdict
                 None if data.len() > self.limit => return self.skip_line(buffer),
                 None => {
-                    more = data.len().max(more);
-                    self.read(&mut buffer, more);
+                    searched = data.len();
+                    self.read(&mut buffer, growth(searched));
                     continue;
                 }
             };
@@ -323,7 +330,7 @@ impl Framer {
     /// The whole input as one record.
     fn next_value(&mut self, mut buffer: Buffer) -> Result<Option<Batch>, ReadFault> {
         while !self.ended && buffer.data().len() <= self.limit {
-            let more = buffer.data().len().max(READ_BYTES);
+            let more = growth(buffer.data().len());
             self.read(&mut buffer, more);
         }
         if buffer.data().len() > self.limit {

@@ -39,9 +39,8 @@ pub struct Histogram(pub [u64; HISTOGRAM_BINS]);
 
 impl Histogram {
     fn add(&mut self, share: Share) {
-        if share.whole > 0 {
-            // A record's counts are far below 2^64 / 20.
-            let bin = share.part.saturating_mul(HISTOGRAM_BINS as u64) / share.whole;
+        // A record's counts are far below 2^64 / 20.
+        if let Some(bin) = share.part.saturating_mul(HISTOGRAM_BINS as u64).checked_div(share.whole) {
             self.0[(bin as usize).min(HISTOGRAM_BINS - 1)] += 1;
         }
     }
