@@ -76,6 +76,7 @@ pub fn resolve_ref(content: &str, reference: &Ref<'_>) -> Result<Span, RefFaults
 
 /// The same with the document's lines at hand. `known` are the occurrences of the start and the end on
 /// their lines, where they were found before. The span is in the places of [`Page::with_line`].
+#[inline]
 pub(crate) fn resolve_on(
     page: Page<'_>,
     reference: &Ref<'_>,
@@ -99,6 +100,7 @@ pub(crate) fn resolve_on(
     }
 }
 
+#[inline]
 fn find_boundary(
     page: Page<'_>,
     boundary: &Boundary<'_>,

@@ -27,7 +27,7 @@ pub fn find_once(line: &[u8], needle: &[u8]) -> Occurrence {
 
 /// The same on the line that stands at `line` in `text`. What follows the line may be read, which spares
 /// a short line a copy.
-#[inline]
+#[inline(always)]
 pub(crate) fn find_once_on(text: &[u8], line: Range<usize>, needle: &[u8]) -> Occurrence {
     if needle.is_empty() || needle.len() > line.len() {
         return Occurrence::None;
@@ -37,7 +37,11 @@ pub(crate) fn find_once_on(text: &[u8], line: Range<usize>, needle: &[u8]) -> Oc
     {
         return found;
     }
-    let line = &text[line];
+    find_once_long(&text[line], needle)
+}
+
+#[inline(never)]
+fn find_once_long(line: &[u8], needle: &[u8]) -> Occurrence {
     let finder = memmem::Finder::new(needle);
     let Some(first) = finder.find(line) else { return Occurrence::None };
     // From one byte after the first hit, so that overlaps count.
@@ -49,7 +53,7 @@ pub(crate) fn find_once_on(text: &[u8], line: Range<usize>, needle: &[u8]) -> Oc
 
 /// For short lines, where setting up a searcher costs more than searching. Gives up (`None`) when places
 /// fit so often that the work is no longer linear.
-#[inline]
+#[inline(always)]
 fn find_once_short(text: &[u8], line: Range<usize>, needle: &[u8]) -> Option<Occurrence> {
     match text.get(line.start..line.end + WINDOW) {
         Some(padded) => run(ShortSearch { padded, line: line.len(), needle }),
