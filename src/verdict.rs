@@ -81,8 +81,8 @@ pub struct SessionFacts {
     pub refs: Share,
     /// Covered characters of the claim documents: code points without White_Space.
     pub chars: Share,
-    /// Covered sentences of the claim documents.
-    pub sentences: Share,
+    /// Covered sentences of the claim documents; `None` where sentences are not counted.
+    pub sentences: Option<Share>,
     /// Sources of valid annotations that support.
     pub supports: u64,
     /// Sources of valid annotations that refute.
@@ -108,8 +108,8 @@ pub struct SessionFacts {
 pub struct AnswerFacts {
     /// Distinct markers, inline or declared: those in the context, of all.
     pub citations: Share,
-    /// Sentences that hold a known marker, of all.
-    pub sentences: Share,
+    /// Sentences that hold a known marker, of all; `None` where sentences are not counted.
+    pub sentences: Option<Share>,
     /// Distinct chunks that known inline markers name.
     pub chunks_cited: u64,
     /// Distinct documents that they name.

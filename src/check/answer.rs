@@ -35,7 +35,7 @@ pub(crate) fn check_answer(
     let documents: HashSet<&str> = sources().map(|source| source.document_id).collect();
     AnswerFacts {
         citations: cited.citations(),
-        sentences: if sentences { answer_coverage(answer.answer, &known) } else { Share::default() },
+        sentences: sentences.then(|| answer_coverage(answer.answer, &known)),
         chunks_cited: chunks.len() as u64,
         documents_cited: documents.len() as u64,
     }

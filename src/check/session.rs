@@ -80,7 +80,8 @@ pub(crate) fn check_session(
     errors: &mut Vec<Diagnostic>,
 ) -> SessionFacts {
     scratch.prepare(session, &settings.claim_paths);
-    let mut facts = SessionFacts::default();
+    let sentences = settings.sentences.then(Share::default);
+    let mut facts = SessionFacts { sentences, ..SessionFacts::default() };
     let root = At::ROOT;
     let inside = root.name("session");
     let list = if session.place.annotations_in_session { &inside } else { &root }.name("annotations");
@@ -95,7 +96,7 @@ pub(crate) fn check_session(
         }
     }
     count_spans(&mut scratch.source_spans, &mut facts);
-    count_coverage(session, settings.sentences, scratch, &mut facts);
+    count_coverage(session, scratch, &mut facts);
     facts
 }
 
@@ -242,7 +243,6 @@ fn count_spans(spans: &mut Vec<DocumentSpan>, facts: &mut SessionFacts) {
 /// Coverage of the claim documents by the claims of valid annotations.
 fn count_coverage(
     session: &Session<'_>,
-    sentences: bool,
     scratch: &mut SessionScratch,
     facts: &mut SessionFacts,
 ) {
@@ -257,8 +257,8 @@ fn count_coverage(
         }
         let Some(text) = scratch.pages.text(i, &document.content) else { continue };
         char_coverage(text, here, &mut facts.chars);
-        if sentences {
-            sentence_coverage(text, here, &mut facts.sentences);
+        if let Some(share) = &mut facts.sentences {
+            sentence_coverage(text, here, share);
         }
     }
 }

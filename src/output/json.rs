@@ -102,8 +102,10 @@ fn write_session(facts: &SessionFacts, out: &mut Vec<u8>) {
     write_share(facts.refs, "valid", out);
     out.extend_from_slice(b"},\"coverage\":{\"chars\":");
     write_share(facts.chars, "covered", out);
-    out.extend_from_slice(b",\"sentences\":");
-    write_share(facts.sentences, "covered", out);
+    if let Some(sentences) = facts.sentences {
+        out.extend_from_slice(b",\"sentences\":");
+        write_share(sentences, "covered", out);
+    }
     out.extend_from_slice(b"},\"polarity\":{");
     write_count("\"supports\":", facts.supports, out);
     write_count(",\"refutes\":", facts.refutes, out);
@@ -125,9 +127,12 @@ fn write_session(facts: &SessionFacts, out: &mut Vec<u8>) {
 fn write_answer(facts: &AnswerFacts, out: &mut Vec<u8>) {
     out.extend_from_slice(b",\"counts\":{\"citations\":");
     write_share(facts.citations, "valid", out);
-    out.extend_from_slice(b"},\"coverage\":{\"sentences\":");
-    write_share(facts.sentences, "covered", out);
     out.push(b'}');
+    if let Some(sentences) = facts.sentences {
+        out.extend_from_slice(b",\"coverage\":{\"sentences\":");
+        write_share(sentences, "covered", out);
+        out.push(b'}');
+    }
     write_count(",\"chunks_cited\":", facts.chunks_cited, out);
     write_count(",\"documents_cited\":", facts.documents_cited, out);
 }

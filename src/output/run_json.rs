@@ -46,6 +46,9 @@ pub struct SettingsPart {
     pub max_record_bytes: u64,
     /// The globs of `--claim-path`.
     pub claim_paths: Vec<String>,
+    /// Whether sentences were counted; written where they were not.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub sentences: bool,
     /// The level of every lint: `allow`, `warn` or `deny`.
     pub lints: BTreeMap<String, String>,
 }
@@ -233,6 +236,10 @@ fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
+fn yes() -> bool {
+    true
+}
+
 impl SettingsPart {
     fn new(settings: &Settings) -> Self {
         let level = |lint: &Lint| match settings.lints.get(*lint) {
@@ -249,6 +256,7 @@ impl SettingsPart {
             input_format: input_format.to_owned(),
             max_record_bytes: settings.max_record_bytes as u64,
             claim_paths: settings.claim_paths.globs().map(str::to_owned).collect(),
+            sentences: settings.sentences,
             lints: Lint::ALL.iter().map(|lint| (lint.name().to_owned(), level(lint).to_owned())).collect(),
         }
     }

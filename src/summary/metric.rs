@@ -69,14 +69,17 @@ impl Metric {
         set(Self::ValidityRecords, u64::from(verdict.status == Status::Valid), 1);
         set(Self::MalformedRecords, u64::from(verdict.status == Status::Malformed), 1);
         let Some(facts) = &verdict.facts else { return shares };
-        set(Self::CoverageKnown, u64::from(has_something_to_cover(facts)), 1);
+        if let Some(something) = has_something_to_cover(facts) {
+            set(Self::CoverageKnown, u64::from(something), 1);
+        }
         match facts {
             Facts::Session(facts) => {
                 let (sources, annotations) = (facts.supports + facts.refutes, facts.annotations);
                 set(Self::ValidityAnnotations, annotations.part, annotations.whole);
                 set(Self::ValidityRefs, facts.refs.part, facts.refs.whole);
                 set(Self::CoverageChars, facts.chars.part, facts.chars.whole);
-                set(Self::CoverageSentences, facts.sentences.part, facts.sentences.whole);
+                let sentences = facts.sentences.unwrap_or_default();
+                set(Self::CoverageSentences, sentences.part, sentences.whole);
                 set(Self::PolaritySupports, facts.supports, sources);
                 set(Self::PolarityRefutes, facts.refutes, sources);
                 set(Self::ClaimsSupported, facts.claims_supported, annotations.part);
@@ -94,7 +97,8 @@ impl Metric {
             }
             Facts::Answer(facts) => {
                 set(Self::ValidityCitations, facts.citations.part, facts.citations.whole);
-                set(Self::CoverageSentences, facts.sentences.part, facts.sentences.whole);
+                let sentences = facts.sentences.unwrap_or_default();
+                set(Self::CoverageSentences, sentences.part, sentences.whole);
                 set(Self::IndependenceDocuments, facts.documents_cited, facts.chunks_cited);
             }
         }
@@ -102,11 +106,14 @@ impl Metric {
     }
 }
 
-/// Whether a readable record has a character or a sentence that could be covered.
-pub(super) fn has_something_to_cover(facts: &Facts) -> bool {
+/// Whether a readable record has a character or a sentence that could be covered; `None` where that was
+/// not counted.
+pub(super) fn has_something_to_cover(facts: &Facts) -> Option<bool> {
     match facts {
-        Facts::Session(facts) => facts.chars.whole + facts.sentences.whole > 0,
-        Facts::Answer(facts) => facts.sentences.whole > 0,
+        Facts::Session(facts) => {
+            Some(facts.chars.whole + facts.sentences.map_or(0, |sentences| sentences.whole) > 0)
+        }
+        Facts::Answer(facts) => facts.sentences.map(|sentences| sentences.whole > 0),
     }
 }
 

@@ -74,6 +74,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "GLOB", action = ArgAction::Append)]
     pub(crate) claim_path: Vec<String>,
 
+    /// Find no sentences: their coverage is not counted, which saves some time
+    #[arg(long)]
+    pub(crate) no_sentences: bool,
+
     /// Silence a lint. Repeatable
     #[arg(long, value_name = "LINT", value_parser = lints())]
     pub(crate) allow: Vec<String>,
@@ -131,6 +135,7 @@ impl CheckArgs {
         }
         let mut settings = Settings {
             claim_paths: ClaimPaths::new(&self.claim_path)?,
+            sentences: !self.no_sentences,
             max_record_bytes: self.max_record_bytes,
             input_format: match self.input_format {
                 None => InputFormat::Auto,
