@@ -1,8 +1,8 @@
 //! The spine: one record through decode → resolve → check. Read this first.
 
 use crate::check::{SessionScratch, attach_evidence, check_answer, check_lints, check_session};
-use crate::decode::json::{Decoded, FastReader, Tree, read_carefully};
-use crate::decode::{Findings, Lists, decode};
+use crate::decode::json::{FastReader, Tree, read_carefully};
+use crate::decode::{Decoded, Findings, Lists, decode};
 use crate::diagnostic::{Code, Detail, Diagnostic, Pointer};
 use crate::limits::BUFFER_KEEP_BYTES;
 use crate::model::{Record, recycle};
@@ -129,7 +129,7 @@ impl Checker {
         };
         let memory = record.into_memory();
         self.lists = kept;
-        self.fast.finish(memory);
+        self.fast.finish(memory, raw.len());
         if raw.len() > BUFFER_KEEP_BYTES {
             (self.lists, self.session) = (Lists::default(), SessionScratch::default());
         }

@@ -34,7 +34,7 @@ impl Decoder {
         let decoded =
             decode(read.root(), &read, &inner, Lists::default(), &mut Findings::default()).is_some();
         let memory = read.into_memory();
-        self.0.finish(memory);
+        self.0.finish(memory, record.len());
         decoded
     }
 }

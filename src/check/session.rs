@@ -241,11 +241,7 @@ fn count_spans(spans: &mut Vec<DocumentSpan>, facts: &mut SessionFacts) {
 }
 
 /// Coverage of the claim documents by the claims of valid annotations.
-fn count_coverage(
-    session: &Session<'_>,
-    scratch: &mut SessionScratch,
-    facts: &mut SessionFacts,
-) {
+fn count_coverage(session: &Session<'_>, scratch: &mut SessionScratch, facts: &mut SessionFacts) {
     merge(&mut scratch.claim_spans);
     let mut spans = scratch.claim_spans.as_slice();
     for (i, document) in session.documents.iter().enumerate() {

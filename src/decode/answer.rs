@@ -1,6 +1,7 @@
 //! The shape of an answer record (contract, section 3).
 
-use super::json::{Node, Tree, read_carefully};
+use super::json::{Tree, read_carefully};
+use super::node::Node;
 use super::{Field, Findings, Lists, members, required, required_items, required_object, required_string};
 use crate::diagnostic::{At, Code, Expected};
 use crate::model::{Answer, AnswerStatus, ContextSource};

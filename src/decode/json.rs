@@ -6,85 +6,22 @@
 //! keeps numbers as text, and finds the place of a fault. Whatever the fast one refuses goes to the
 //! careful one, so that the verdict never depends on the path.
 
+use super::lift::{Lifted, Lifter};
+use super::node::{Contents, Node, Number, UsualBoundary, UsualRef};
 use crate::diagnostic::{Code, Detail, Diagnostic, JsonType, Pointer, Segment, SyntaxFault};
-use crate::limits::{BUFFER_KEEP_BYTES, DEPTH, FAR_SEARCHES, LIFTED_BYTES, NEAR_BYTES};
+use crate::limits::{BUFFER_KEEP_BYTES, DEPTH};
 use crate::model::{Content, recycle};
-use crate::text::{Escaped, Scan, Scanner, is_json_white_space};
+use crate::text::is_json_white_space;
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
-use memchr::memmem;
 use simd_json::{Buffers, INPUT_PADDING, Node as TapeItem, StaticNode, Tape};
-use simdutf8::basic::from_utf8;
 use std::ops::Range;
-
-/// A value of a record, whatever read it. Strings live as long as the record's decoded bytes.
-pub(crate) trait Node<'r>: Copy {
-    /// The members of an object, in the record's order, repeated names included.
-    type Members: Iterator<Item = (&'r str, Self)>;
-    /// The elements of an array.
-    type Items: Iterator<Item = Self>;
-
-    fn json_type(self) -> JsonType;
-    fn string(self) -> Option<&'r str>;
-    fn number(self) -> Option<Number<'r>>;
-    fn members(self) -> Option<Self::Members>;
-    fn items(self) -> Option<Self::Items>;
-
-    /// A boundary that is written as most are: `{"line":1,"str":"x"}` and nothing more. `None` says
-    /// nothing: then the members are to be read one by one.
-    fn usual_boundary(self) -> Option<UsualBoundary<'r>> {
-        None
-    }
-
-    /// The same for a claim: its path, start and end.
-    fn usual_claim(self) -> Option<UsualRef<'r>> {
-        None
-    }
-
-    /// The same for a source, with its polarity and confidence.
-    fn usual_source(self) -> Option<(UsualRef<'r>, &'r str, Number<'r>)> {
-        None
-    }
-}
-
-/// A boundary's line and string.
-pub(crate) type UsualBoundary<'r> = (i64, &'r str);
-
-/// A ref's path, start and end.
-pub(crate) type UsualRef<'r> = (&'r str, UsualBoundary<'r>, UsualBoundary<'r>);
-
-/// What a reader knows of the contents of documents beyond their strings.
-pub(crate) trait Contents<'r> {
-    /// The content whose string is `string`.
-    fn content(&self, string: &'r str) -> Content<'r>;
-}
-
-/// Contents that were all decoded with the record.
-pub(crate) struct Decoded;
-
-impl<'r> Contents<'r> for Decoded {
-    fn content(&self, string: &'r str) -> Content<'r> {
-        Content::of_text(string)
-    }
-}
-
-/// A number, as exactly as its reader knows it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Number<'r> {
-    /// An integer; `-0` reads as 0.
-    Integer(i64),
-    /// The nearest double; the exact digits are lost.
-    Double(f64),
-    /// The digits as they were written.
-    Text(&'r str),
-}
 
 /// simd-json with the buffers that it fills again for each record.
 pub(crate) struct FastReader {
     scratch: Vec<u8>,
     buffers: Buffers,
     memory: FastMemory,
-    scanner: Scanner,
-    search: NameSearch,
+    lifter: Lifter,
 }
 
 impl Default for FastReader {
@@ -93,8 +30,7 @@ impl Default for FastReader {
             scratch: Vec::new(),
             buffers: Buffers::with_max_depth(0, DEPTH),
             memory: FastMemory::default(),
-            scanner: Scanner::default(),
-            search: NameSearch::default(),
+            lifter: Lifter::default(),
         }
     }
 }
@@ -104,19 +40,10 @@ pub(crate) struct FastRecord<'r> {
     tape: Tape<'r>,
     /// Contents that the parser has not seen, in the record's order.
     lifted: Vec<Lifted<'r>>,
-    scanner: &'r Scanner,
+    lifter: &'r Lifter,
     raw: &'r [u8],
-}
-
-/// A content that was left out of what the parser has read.
-struct Lifted<'r> {
-    /// The address of the empty string that the parser has read in its place.
-    place: usize,
-    /// The text, where it holds no escape.
-    plain: &'r str,
-    /// Where it begins in the record.
-    start: usize,
-    scan: Scan,
+    /// The address of the copy that it was read from.
+    copy: usize,
 }
 
 impl<'r> FastRecord<'r> {
@@ -133,16 +60,11 @@ impl<'r> FastRecord<'r> {
 impl<'r> Contents<'r> for FastRecord<'r> {
     #[inline]
     fn content(&self, string: &'r str) -> Content<'r> {
-        let place = string.as_ptr() as usize;
-        let found = match string {
-            "" => self.lifted.binary_search_by_key(&place, |lifted| lifted.place).ok(),
-            _ => None,
-        };
-        let Some(lifted) = found.map(|i| &self.lifted[i]) else { return Content::of_text(string) };
-        if !lifted.scan.has_escape() {
-            return Content::of_text(lifted.plain);
-        }
-        Content::of_escaped(Escaped::new(&self.raw[lifted.start..], &lifted.scan, self.scanner))
+        // The parser's strings lie in the copy, empty ones too. A test holds it to that.
+        let place = (string.as_ptr() as usize).wrapping_sub(self.copy);
+        let lifted =
+            if string.is_empty() { self.lifter.content(self.raw, &self.lifted, place) } else { None };
+        lifted.unwrap_or_else(|| Content::of_text(string))
     }
 }
 
@@ -169,102 +91,26 @@ impl FastReader {
     pub(crate) fn read<'r>(&'r mut self, raw: &'r [u8]) -> Option<FastRecord<'r>> {
         let memory = std::mem::take(&mut self.memory);
         let (mut tape, mut lifted) = (memory.tape.reset(), recycle(memory.lifted));
-        self.copy(raw, &mut lifted);
+        self.lifter.copy(raw, &mut self.scratch, &mut lifted);
         let length = self.scratch.len();
         self.scratch.resize(length + INPUT_PADDING, 0);
-        let base = self.scratch.as_ptr() as usize;
-        lifted.iter_mut().for_each(|lifted| lifted.place += base);
+        let copy = self.scratch.as_ptr() as usize;
         let read = simd_json::fill_tape_padded(&mut self.scratch, length, &mut self.buffers, &mut tape);
-        let is_read = read.is_ok() && !tape.0.is_empty();
-        is_read.then_some(FastRecord { tape, lifted, scanner: &self.scanner, raw })
-    }
-
-    /// Copies the record without its long contents, of which only the quotes stay.
-    ///
-    /// `"content"` between quotes of which the first is not escaped, a colon and a quote: if the first
-    /// quote opens a string, this is a member's name and the beginning of its value; if it closes
-    /// one, what follows it is no JSON, with the content or without. So the copy is valid exactly where
-    /// the record is.
-    fn copy<'r>(&mut self, raw: &'r [u8], lifted: &mut Vec<Lifted<'r>>) {
-        self.scratch.clear();
-        self.scanner.clear();
-        self.scratch.reserve(INPUT_PADDING);
-        let (mut copied, mut at) = (0, 0);
-        while let Some(found) = self.search.find(&raw[at..], copied == 0) {
-            let name = at + found;
-            at = name + NAME.len();
-            let Some(from) = value_after(raw, name, at) else { continue };
-            let Some(scan) = self.scanner.scan(&raw[from..]) else { continue };
-            let plain = from_utf8(&raw[from..from + scan.bytes]).ok().filter(|_| scan.bytes >= LIFTED_BYTES);
-            let Some(plain) = plain else {
-                self.scanner.forget(&scan);
-                continue;
-            };
-            self.scratch.extend_from_slice(&raw[copied..from]);
-            let place = self.scratch.len();
-            copied = from + scan.bytes;
-            lifted.push(Lifted { place, plain, start: from, scan });
-            at = copied;
+        let record = FastRecord { tape, lifted, lifter: &self.lifter, raw, copy };
+        if read.is_err() || record.tape.0.is_empty() {
+            self.memory = record.into_memory();
+            return None;
         }
-        self.scratch.extend_from_slice(&raw[copied..]);
+        Some(record)
     }
 
-    /// Takes back the memory of a record, and gives away what one giant record has made grow.
-    pub(crate) fn finish(&mut self, memory: FastMemory) {
+    /// Takes back the memory of a record of so many bytes; of a giant one it is given away.
+    pub(crate) fn finish(&mut self, memory: FastMemory, bytes: usize) {
         self.memory = memory;
-        if self.scratch.capacity() > BUFFER_KEEP_BYTES || self.scanner.capacity() > BUFFER_KEEP_BYTES {
+        if bytes > BUFFER_KEEP_BYTES {
             *self = Self::default();
         }
     }
-}
-
-/// Finds the name of the member that may hold a long string.
-struct NameSearch {
-    finder: memmem::Finder<'static>,
-    /// How often nothing far away is to be looked for.
-    skip: u32,
-}
-
-const NAME: &[u8] = br#""content""#;
-
-impl Default for NameSearch {
-    fn default() -> Self {
-        Self { finder: memmem::Finder::new(NAME), skip: 0 }
-    }
-}
-
-impl NameSearch {
-    /// Where the name stands next. Documents stand together in most records, and the rest is not worth
-    /// searching: where a record has no name far from the last content, the next ones are searched no
-    /// further than [`NEAR_BYTES`]. A content that is missed is read by the parser.
-    fn find(&mut self, rest: &[u8], is_first: bool) -> Option<usize> {
-        let near = rest.get(..NEAR_BYTES).filter(|_| !is_first).unwrap_or(rest);
-        let found = self.finder.find(near);
-        if found.is_some() || near.len() == rest.len() {
-            return found;
-        }
-        if self.skip > 0 {
-            self.skip -= 1;
-            return None;
-        }
-        let found = self.finder.find(rest);
-        self.skip = if found.is_none() { FAR_SEARCHES } else { 0 };
-        found
-    }
-}
-
-/// Where the string begins, after its quote, that is the value of the name that stands at `name` and
-/// ends at `end`.
-fn value_after(raw: &[u8], name: usize, end: usize) -> Option<usize> {
-    let backslashes = raw[..name].iter().rev().take_while(|byte| **byte == b'\\').count();
-    if backslashes % 2 == 1 {
-        return None;
-    }
-    let skip_blanks =
-        |at: usize| at + raw[at..].iter().take_while(|byte| is_json_white_space(**byte)).count();
-    let colon = skip_blanks(end);
-    let quote = skip_blanks(raw.get(colon..)?.starts_with(b":").then_some(colon + 1)?);
-    raw[quote..].starts_with(b"\"").then_some(quote + 1)
 }
 
 /// A node of simd-json's tape: the slice that begins with it.

@@ -2,12 +2,16 @@
 
 mod answer;
 pub(crate) mod json;
+mod lift;
+mod node;
 mod session;
 
 use crate::diagnostic::{At, Code, Detail, Diagnostic, Expected};
 use crate::model::{Annotation, ContextSource, Document, Record, SourceRef};
 use crate::verdict::{Id, Kind};
-use json::{Contents, Node, Number, Tree};
+use json::Tree;
+pub(crate) use node::Decoded;
+use node::{Contents, Node, Number};
 use std::cell::OnceCell;
 
 /// Lists whose memory goes from record to record.

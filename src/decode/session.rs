@@ -1,6 +1,6 @@
 //! The shape of a session record (contract, section 2).
 
-use super::json::{Contents, Node, Number, UsualBoundary, UsualRef};
+use super::node::{Contents, Node, Number, UsualBoundary, UsualRef};
 use super::{Field, Findings, Lists, members, required, required_items, required_object, required_string};
 use crate::diagnostic::{At, Code, Expected};
 use crate::model::{

@@ -140,11 +140,6 @@ impl Scanner {
         self.lines.truncate(scan.lines.start);
     }
 
-    /// Bytes of memory in use.
-    pub(crate) fn capacity(&self) -> usize {
-        self.escapes.capacity() + self.lines.capacity() * size_of::<EscapedLine>()
-    }
-
     /// Scans a literal from the byte after its opening quote. `None` where it is no valid JSON string, or
     /// might be none: whether the bytes are UTF-8 is not looked at.
     pub(crate) fn scan(&mut self, bytes: &[u8]) -> Option<Scan> {

@@ -289,11 +289,6 @@ impl Places {
         self.count = self.count.min(count);
     }
 
-    /// Bytes of memory in use.
-    pub(crate) fn capacity(&self) -> usize {
-        self.list.capacity() * size_of::<u32>()
-    }
-
     /// Adds `base + i` for each bit i.
     #[inline(always)]
     pub(crate) fn add(&mut self, mut bits: u64, base: usize) {
