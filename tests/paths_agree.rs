@@ -163,6 +163,86 @@ fn session() -> BoxedStrategy<String> {
     .boxed()
 }
 
+/// What long contents are made of, as JSON writes it.
+const PIECES: &[&str] = &[
+    "the cat sat ",
+    "on the mat",
+    "\\n",
+    "\\n\\n",
+    "\\u000a",
+    "\\u000A",
+    "\\\"",
+    "\\\\",
+    "\\r\\n",
+    "\\t",
+    "\\/",
+    "é",
+    "\\u00e9",
+    "的。",
+    "😀",
+    "\\ud83d\\ude00",
+    "Warm. Yes! ",
+    "\\u0000",
+    "x",
+    "\\\\\\\"",
+];
+
+/// A content that is long enough to be taken out of the record before it is parsed, now and then one that
+/// is no JSON, or in which one line is long.
+fn long_content() -> BoxedStrategy<String> {
+    let pieces = |count| vec(select(PIECES), count).prop_map(|pieces| pieces.concat());
+    let faults = select(&["\\x", "\\ud83d", "\\ude00\\ud83d", "\\u12", "\t", "\"", "\\"][..]);
+    let faulty = (pieces(10..30), faults, pieces(10..30)).prop_map(|(a, fault, b)| format!("{a}{fault}{b}"));
+    let long = (pieces(0..9), 60usize..200).prop_map(|(piece, times)| piece.replace("\\n", "").repeat(times));
+    prop_oneof![20 => pieces(10..60), 1 => faulty, 3 => (pieces(5..9), long).prop_map(|(a, b)| a + "\\n" + &b)].boxed()
+}
+
+/// A session with long contents, many refs into them, and others between.
+fn long_session() -> BoxedStrategy<String> {
+    let str = select(
+        &[
+            "cat",
+            "the cat",
+            "mat",
+            "é",
+            "\\u00e9",
+            "😀",
+            "\\ud83d\\ude00",
+            "x",
+            "\\\"",
+            "\\\\",
+            "\\n",
+            "。",
+            "W",
+            "\\u0000",
+            "sat \\u006f",
+        ][..],
+    );
+    let boundary = (0..9u8, str).prop_map(|(line, str)| format!("{{\"line\":{line},\"str\":\"{str}\"}}"));
+    let reference = (select(&["a", "b", "b", "c"][..]), boundary.clone(), boundary)
+        .prop_map(|(path, start, end)| format!("\"path\":\"{path}\",\"start\":{start},\"end\":{end}"));
+    let annotation = (reference.clone(), reference).prop_map(|(claim, source)| {
+        format!("{{\"claim\":{{{claim}}},\"sources\":[{{{source},\"polarity\":\"supports\",\"confidence\":0.5}}]}}")
+    });
+    let between = select(
+        &[
+            "",
+            "\"x\":\"\\\"content\\\":\\\"\",",
+            "\"content\":[],",
+            "\"m\":{\"content\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"},",
+        ][..],
+    );
+    (long_content(), long_content(), vec(annotation, 0..60), between, any::<bool>())
+        .prop_map(|(a, b, annotations, between, last)| {
+            let documents = format!(
+                "{between}\"documents\":[{{\"path\":\"a\",\"content\":\"{a}\"}},{{\"content\" : \"{b}\",\"path\":\"b\"}}]"
+            );
+            let annotations = format!("\"annotations\":[{}]", annotations.join(","));
+            if last { format!("{{{annotations},{documents}}}") } else { format!("{{{documents},{annotations}}}") }
+        })
+        .boxed()
+}
+
 fn answer() -> BoxedStrategy<String> {
     let text = string(&["Warm [S1].", "A [S1][S2]. B.", "None.", " ", "x [S٣]"]);
     let citations = list(string(&["S1", "S2", "S1"]).boxed());
@@ -301,6 +381,20 @@ proptest! {
     #[test]
     fn on_records_of_every_shape(record in record()) {
         let (fast, careful) = both(record.as_bytes());
+        prop_assert_eq!(json(&fast), json(&careful));
+        prop_assert_eq!(fast, careful);
+    }
+
+    #[test]
+    fn on_long_contents(record in long_session()) {
+        let (fast, careful) = both(record.as_bytes());
+        prop_assert_eq!(json(&fast), json(&careful));
+        prop_assert_eq!(fast, careful);
+    }
+
+    #[test]
+    fn on_mutated_long_contents(record in long_session(), edits in vec((any::<Index>(), 0..4u8, byte()), 1..4)) {
+        let (fast, careful) = both(&mutated(record, edits));
         prop_assert_eq!(json(&fast), json(&careful));
         prop_assert_eq!(fast, careful);
     }
