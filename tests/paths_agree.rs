@@ -3,7 +3,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use sourcecheck::{Checker, Facts, RecordVerdict, Settings, write_verdict_to_string};
+use sourcecheck::{
+    Boundary, Checker, Facts, LineNumber, RecordVerdict, Ref, Settings, resolve_ref, write_verdict_to_string,
+};
 
 /// The verdicts of both readers, with what people would see of each error.
 fn both(record: &[u8]) -> (RecordVerdict, RecordVerdict) {
@@ -390,6 +392,33 @@ proptest! {
         let (fast, careful) = both(record.as_bytes());
         prop_assert_eq!(json(&fast), json(&careful));
         prop_assert_eq!(fast, careful);
+    }
+
+    /// Many refs into one long line are resolved together, and come out as each does alone.
+    #[test]
+    fn many_refs_into_one_line_resolve_as_each_alone(
+        words in vec(select(&["cat", "é", "的", "sat on", "x", "aaa", "😀"][..]), 300..600),
+        cuts in vec((any::<Index>(), 1usize..12, any::<Index>(), 1usize..12), 20..60),
+    ) {
+        let line: Vec<char> = words.join(" ").chars().collect();
+        let cut = |at: &Index, len: usize| -> String { line.iter().skip(at.index(line.len())).take(len).collect() };
+        let strs: Vec<(String, String)> =
+            cuts.iter().map(|(a, n, b, m)| (cut(a, *n), cut(b, *m))).collect();
+        let content = format!("first\n{}", line.iter().collect::<String>());
+        let boundary = |str: &str| serde_json::json!({"line": 2, "str": str});
+        let annotations: Vec<_> = strs.iter().map(|(start, end)| {
+            let (start, end) = (boundary(start), boundary(end));
+            serde_json::json!({"claim": {"path": "a", "start": start, "end": end},
+                "sources": [{"path": "a", "start": start, "end": end, "polarity": "supports", "confidence": 1}]})
+        }).collect();
+        let record = serde_json::json!({"documents": [{"path": "a", "content": content}], "annotations": annotations});
+        let verdict = both(record.to_string().as_bytes()).0;
+        let alone = strs.iter().filter(|(start, end)| {
+            let boundary = |str| Boundary { line: LineNumber::Small(2), str };
+            resolve_ref(&content, &Ref { path: "a", start: boundary(start), end: boundary(end) }).is_ok()
+        }).count() as u64;
+        let Some(Facts::Session(facts)) = verdict.facts else { panic!("a session") };
+        prop_assert_eq!((facts.refs.part, facts.refs.whole), (2 * alone, 2 * strs.len() as u64));
     }
 
     #[test]
