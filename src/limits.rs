@@ -35,6 +35,12 @@ pub const SHORT_LINE_BYTES: usize = 4096;
 /// shorter ones the detour costs more than it saves.
 pub const LIFTED_BYTES: usize = 64;
 
+/// Records from this length on are looked at for contents at all.
+pub const LIFTED_FROM_BYTES: usize = 512;
+
+/// After so many contents in a row that are too short, the rest of a record is not looked at.
+pub const SHORT_CONTENTS: usize = 8;
+
 /// So far after a content the next one is looked for at once.
 pub const NEAR_BYTES: usize = 1024;
 

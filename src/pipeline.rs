@@ -8,7 +8,7 @@ use crate::checker::{Checker, Unreadable};
 use crate::error::Error;
 use crate::input::{Batch, Buffer, Frame, Framer, Input};
 use crate::limits::WAITING_BATCHES;
-use crate::output::{CheckedBatch, Sink, Wants, write_verdict};
+use crate::output::{CheckedBatch, Sink, Wants, verdict_head, write_verdict_after};
 use crate::settings::{InputFormat, Settings};
 use crate::summary::{InputTally, Place, Tally};
 use crate::verdict::RecordVerdict;
@@ -209,6 +209,7 @@ impl<'a> Workers<'a> {
             stored_bytes: task.stored_bytes,
             ..CheckedBatch::default()
         };
+        let head = verdict_head(&task.file);
         let mut verdict = RecordVerdict::new(0);
         task.batch.frames(self.options.settings.max_record_bytes, |line, frame| {
             verdict.reset(line);
@@ -224,7 +225,7 @@ impl<'a> Workers<'a> {
             into.tally.add(&verdict, Place { input: task.input, line });
             into.errors += verdict.errors.len() as u64;
             if wants.json {
-                write_verdict(&task.file, &verdict, &mut into.json);
+                write_verdict_after(&head, &verdict, &mut into.json);
             }
             if wants.verdicts || (wants.errors && !verdict.errors.is_empty()) {
                 into.verdicts.push(std::mem::replace(&mut verdict, RecordVerdict::new(0)));

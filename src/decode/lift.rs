@@ -2,7 +2,7 @@
 //! few of their lines are looked at: one scan finds and validates each, and its text is made where it is
 //! read.
 
-use crate::limits::{FAR_SEARCHES, LIFTED_BYTES, NEAR_BYTES};
+use crate::limits::{FAR_SEARCHES, LIFTED_BYTES, LIFTED_FROM_BYTES, NEAR_BYTES, SHORT_CONTENTS};
 use crate::model::Content;
 use crate::text::{Escaped, Scan, Scanner, is_json_white_space};
 use memchr::memmem;
@@ -37,7 +37,10 @@ impl Lifter {
     pub(super) fn copy<'r>(&mut self, raw: &'r [u8], copy: &mut Vec<u8>, lifted: &mut Vec<Lifted<'r>>) {
         copy.clear();
         self.scanner.clear();
-        let (mut copied, mut at) = (0, 0);
+        if raw.len() < LIFTED_FROM_BYTES {
+            return copy.extend_from_slice(raw);
+        }
+        let (mut copied, mut at, mut short) = (0, 0, 0);
         while let Some(found) = self.search.find(&raw[at..], copied == 0) {
             let name = at + found;
             at = name + NAME.len();
@@ -47,8 +50,13 @@ impl Lifter {
             let plain = from_utf8(&raw[start..end]).ok().filter(|_| scan.bytes >= LIFTED_BYTES);
             let Some(plain) = plain else {
                 self.scanner.forget(&scan);
+                short += 1;
+                if short == SHORT_CONTENTS {
+                    break;
+                }
                 continue;
             };
+            short = 0;
             copy.extend_from_slice(&raw[copied..start]);
             lifted.push(Lifted { place: copy.len(), start, plain, scan });
             (copied, at) = (end, end);
@@ -140,7 +148,7 @@ mod tests {
 
     #[test]
     fn long_contents_leave_their_quotes() {
-        let long = "0123456789".repeat(20);
+        let long = "0123456789".repeat(60);
         let raw =
             format!(r#"[{{"content" : "{long}\n\"x\""}},{{"content":"short"}},{{"content":"{long}"}}]"#);
         let (copy, lifted) = lift(&raw);
@@ -149,8 +157,19 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_is_to_be_gained_all_of_it_stays() {
+        let small = format!(r#"{{"content":"{}"}}"#, "x".repeat(LIFTED_BYTES));
+        assert_eq!(lift(&small), (small.clone(), vec![]));
+        let long = "x".repeat(LIFTED_FROM_BYTES);
+        let count = |short: usize| {
+            lift(&format!(r#"[{}{{"content":"{long}"}}]"#, r#"{"content":"x"},"#.repeat(short))).1.len()
+        };
+        assert_eq!([count(SHORT_CONTENTS - 1), count(SHORT_CONTENTS)], [1, 0]);
+    }
+
+    #[test]
     fn what_may_be_no_content_stays() {
-        let long = "0123456789".repeat(20);
+        let long = "0123456789".repeat(60);
         for raw in [
             format!(r#"{{"a":"\"content\":\"{long}"}}"#),
             format!(r#"{{"a":"\"content":"{long}"}}"#),

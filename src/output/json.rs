@@ -11,9 +11,22 @@ use std::io::Write as _;
 /// Controls and marks that change the direction of writing are written as escapes, so that the line
 /// can be shown on a terminal and still holds the same strings.
 pub fn write_verdict(file: &str, verdict: &RecordVerdict, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"file\":");
-    write_string(file, out);
-    out.extend_from_slice(b",\"line\":");
+    write_verdict_after(&verdict_head(file), verdict, out);
+}
+
+/// The beginning of every verdict on a record of the input `file`.
+pub(crate) fn verdict_head(file: &str) -> Vec<u8> {
+    let mut head = b"{\"file\":".to_vec();
+    write_string(file, &mut head);
+    head.extend_from_slice(b",\"line\":");
+    head
+}
+
+/// The same as [`write_verdict`], with the head at hand.
+pub(crate) fn write_verdict_after(head: &[u8], verdict: &RecordVerdict, out: &mut Vec<u8>) {
+    // Room for most verdicts at once.
+    out.reserve(1024);
+    out.extend_from_slice(head);
     write_number(verdict.line, out);
     match &verdict.id {
         None => {}
@@ -168,14 +181,15 @@ fn write_pointer(pointer: &Pointer, out: &mut Vec<u8>) {
     }
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn write_number(number: u64, out: &mut Vec<u8>) {
-    match number {
-        // Most counts are small.
-        0..10 => out.push(b'0' + number as u8),
-        10..100 => out.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]),
-        _ => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
-    }
+    // Most counts are small.
+    if number < 10 { out.push(b'0' + number as u8) } else { write_large(number, out) }
+}
+
+#[inline(never)]
+fn write_large(number: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// A count of billionths as the shortest decimal of the same value.
@@ -207,7 +221,8 @@ fn write_string(text: &str, out: &mut Vec<u8>) {
 
 fn write_escaped(text: &str, out: &mut Vec<u8>) {
     let plain = |byte: &u8| matches!(byte, 0x20..=0x7e) && !matches!(byte, b'"' | b'\\');
-    if text.as_bytes().iter().all(plain) {
+    // Without a way out of the loop it is vector code.
+    if text.as_bytes().iter().fold(true, |all, byte| all & plain(byte)) {
         return out.extend_from_slice(text.as_bytes());
     }
     for c in text.chars() {

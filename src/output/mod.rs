@@ -9,6 +9,7 @@ mod tables;
 mod text;
 mod words;
 
+pub(crate) use json::{verdict_head, write_verdict_after};
 pub use json::{write_verdict, write_verdict_to_string};
 pub use run_json::{RUN_SCHEMA, RunFile, TimingFile};
 pub use sanitize::{Safe, csv_cell};
