@@ -51,6 +51,13 @@ pub const FAR_SEARCHES: u32 = 64;
 /// it, and refs that name it are resolved together where they are many.
 pub const LONG_LINE_BYTES: usize = 1024;
 
+/// Texts up to this length have no index of lines: looking for a line takes less.
+pub const SHORT_TEXT_BYTES: usize = 256;
+
+/// A longer document whose coverage counts is unescaped and counted part by part, each of about this
+/// length: a giant record then takes little more memory than it is long, and parts stay in near caches.
+pub const WHOLE_TEXT_BYTES: usize = 256 * 1024;
+
 /// So many boundaries on one long line are looked for together; one by one is faster for fewer.
 pub const MANY_BOUNDARIES: usize = 32;
 

@@ -1,9 +1,9 @@
 //! The documents of one record, ready for refs to be resolved in them.
 
-use crate::limits::LONG_LINE_BYTES;
+use crate::limits::{LONG_LINE_BYTES, SHORT_TEXT_BYTES, WHOLE_TEXT_BYTES};
 use crate::model::{Content, Held};
 use crate::resolve::{LineMemory, Page};
-use crate::text::LineIndex;
+use crate::text::{Escaped, LineIndex};
 use simdutf8::basic::from_utf8;
 use std::cell::RefCell;
 
@@ -12,21 +12,32 @@ use std::cell::RefCell;
 #[derive(Default)]
 pub(super) struct Pages {
     ready: Vec<Ready>,
-    indexes: Vec<LineIndex>,
-    /// Texts that were unescaped, with what follows them in memory, and their lengths.
-    texts: Vec<(Vec<u8>, usize)>,
+    /// Texts of this record, of which the first `used` are in use.
+    texts: Vec<Text>,
+    used: usize,
     line: RefCell<LineMemory>,
     have_long_lines: bool,
+}
+
+/// A text that is indexed.
+#[derive(Default)]
+struct Text {
+    lines: LineIndex,
+    /// The text, where it was unescaped here, and more.
+    bytes: Vec<u8>,
+    length: usize,
 }
 
 #[derive(Clone, Copy, Default)]
 enum Ready {
     #[default]
     No,
-    /// The text is at hand, and indexed.
-    Text,
-    /// The text was unescaped into our own memory, and indexed.
-    Unescaped,
+    /// The text is at hand, and so short that its lines are found when they are asked for.
+    Short,
+    /// The text is at hand, and indexed in this place.
+    Indexed(usize),
+    /// The text was unescaped into this place.
+    Unescaped(usize),
     /// Lines are unescaped one by one.
     Escaped,
 }
@@ -35,31 +46,42 @@ impl Pages {
     pub(super) fn reset(&mut self, documents: usize) {
         self.have_long_lines = false;
         self.line.get_mut().forget();
+        self.used = 0;
         self.ready.clear();
         self.ready.resize(documents, Ready::No);
-        if self.indexes.len() < documents {
-            self.indexes.resize_with(documents, LineIndex::default);
-            self.texts.resize_with(documents, Default::default);
-        }
     }
 
-    /// Makes one document ready; as a whole where its text is asked for.
+    /// Makes one document ready; as a whole where its text is asked for and not too long.
     pub(super) fn prepare(&mut self, document: usize, content: &Content<'_>, whole: bool) {
         self.ready[document] = match content.held() {
+            Held::Text(text) if text.len() <= SHORT_TEXT_BYTES => Ready::Short,
             Held::Text(text) => {
                 self.have_long_lines |= text.len() >= LONG_LINE_BYTES;
-                self.indexes[document].rebuild(text);
-                Ready::Text
+                self.next_text().lines.rebuild(text);
+                Ready::Indexed(self.used - 1)
             }
             // A long line would be unescaped for every ref that names it.
-            Held::Escaped(escaped) if whole || escaped.longest_line() >= LONG_LINE_BYTES => {
-                self.have_long_lines |= escaped.longest_line() >= LONG_LINE_BYTES;
-                let (text, length) = &mut self.texts[document];
-                *length = escaped.unescape_into(text, &mut self.indexes[document]);
-                Ready::Unescaped
+            Held::Escaped(escaped) if escaped.longest_line() >= LONG_LINE_BYTES => {
+                self.have_long_lines = true;
+                self.unescape(escaped)
             }
+            Held::Escaped(escaped) if whole && escaped.len() <= WHOLE_TEXT_BYTES => self.unescape(escaped),
             Held::Escaped(_) => Ready::Escaped,
         };
+    }
+
+    fn unescape(&mut self, escaped: &Escaped<'_>) -> Ready {
+        let text = self.next_text();
+        text.length = escaped.unescape_into(&mut text.bytes, &mut text.lines);
+        Ready::Unescaped(self.used - 1)
+    }
+
+    fn next_text(&mut self) -> &mut Text {
+        if self.used == self.texts.len() {
+            self.texts.push(Text::default());
+        }
+        self.used += 1;
+        &mut self.texts[self.used - 1]
     }
 
     /// Whether any of them may have a line of [`LONG_LINE_BYTES`].
@@ -70,22 +92,29 @@ impl Pages {
     /// A document that was made ready, with its lines.
     #[inline]
     pub(super) fn page<'d>(&'d self, document: usize, content: &'d Content<'_>) -> Page<'d> {
-        let lines = &self.indexes[document];
         match (content.held(), self.ready[document]) {
-            (Held::Text(text), _) => Page::Text(text.as_bytes(), lines),
-            (_, Ready::Unescaped) => Page::Text(&self.texts[document].0, lines),
+            (_, Ready::Unescaped(place)) => Page::Text(&self.texts[place].bytes, &self.texts[place].lines),
+            (Held::Text(text), Ready::Indexed(place)) => {
+                Page::Text(text.as_bytes(), &self.texts[place].lines)
+            }
+            (Held::Text(text), _) => Page::Short(text),
             (Held::Escaped(escaped), _) => Page::Escaped(escaped, &self.line),
         }
     }
 
-    /// The text of a document that was made ready as a whole.
-    pub(super) fn text<'d>(&'d self, document: usize, content: &Content<'d>) -> Option<&'d str> {
-        match content.held() {
-            Held::Text(text) => Some(text),
-            Held::Escaped(_) => {
-                let (text, length) = &self.texts[document];
-                from_utf8(&text[..*length]).ok()
+    /// The text of a document that was made ready as a whole, or what stands for it.
+    pub(super) fn text<'d>(
+        &'d self,
+        document: usize,
+        content: &'d Content<'d>,
+    ) -> Result<&'d str, &'d Escaped<'d>> {
+        match (content.held(), self.ready[document]) {
+            (Held::Text(text), _) => Ok(text),
+            (_, Ready::Unescaped(place)) => {
+                let Text { bytes, length, .. } = &self.texts[place];
+                Ok(from_utf8(&bytes[..*length]).unwrap_or_default())
             }
+            (Held::Escaped(escaped), _) => Err(escaped),
         }
     }
 }

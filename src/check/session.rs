@@ -5,9 +5,11 @@ use super::coverage::{DocumentSpan, char_coverage, merge, sentence_coverage};
 use super::long_lines::LongLines;
 use super::pages::Pages;
 use crate::diagnostic::{At, Code, Detail, Diagnostic};
+use crate::limits::WHOLE_TEXT_BYTES;
 use crate::model::{Annotation, Polarity, Ref, Session, SourceRef};
 use crate::resolve::{BoundaryFault, OrderFault, Page, RefFaults, resolve_on};
 use crate::settings::{ClaimPaths, Settings};
+use crate::text::{Escaped, TextPart};
 use crate::verdict::{SessionFacts, Share};
 
 /// Lists whose memory goes from record to record.
@@ -20,6 +22,7 @@ pub(crate) struct SessionScratch {
     roles: Vec<Role>,
     long_lines: LongLines,
     columns: Columns,
+    part: TextPart,
     claim_spans: Vec<DocumentSpan>,
     source_spans: Vec<DocumentSpan>,
 }
@@ -251,17 +254,53 @@ fn count_coverage(session: &Session<'_>, scratch: &mut SessionScratch, facts: &m
         if !scratch.roles[i].is_covered {
             continue;
         }
-        let Some(text) = scratch.pages.text(i, &document.content) else { continue };
-        char_coverage(text, here, &mut facts.chars);
-        if let Some(share) = &mut facts.sentences {
-            sentence_coverage(text, here, share);
+        match scratch.pages.text(i, &document.content) {
+            Ok(text) => count_text(text, here, facts),
+            Err(escaped) => count_parts(escaped, here, WHOLE_TEXT_BYTES, &mut scratch.part, facts),
         }
+    }
+}
+
+fn count_text(text: &str, claims: &[DocumentSpan], facts: &mut SessionFacts) {
+    char_coverage(text, claims, &mut facts.chars);
+    if let Some(share) = &mut facts.sentences {
+        sentence_coverage(text, claims, share);
+    }
+}
+
+/// The same part by part. No sentence goes on after an LF, and no LF counts as a character, so that the
+/// sums are those of the whole.
+fn count_parts(
+    escaped: &Escaped<'_>,
+    mut claims: &[DocumentSpan],
+    bytes: usize,
+    part: &mut TextPart,
+    facts: &mut SessionFacts,
+) {
+    let mut line = 1;
+    let mut here = Vec::new();
+    while let Some(next) = escaped.unescape_part(line, bytes, part) {
+        line = next;
+        while let [first, rest @ ..] = claims
+            && first.span.end <= part.start()
+        {
+            claims = rest;
+        }
+        let reaching = claims.iter().take_while(|claim| claim.span.start < part.end());
+        here.clear();
+        here.extend(
+            reaching.filter_map(|claim| Some(DocumentSpan { span: part.span(claim.span)?, ..*claim })),
+        );
+        count_text(part.text(), &here, facts);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{LineIndex, Scanner, Span};
+    use proptest::prelude::*;
+    use proptest::sample::Index;
 
     #[test]
     fn confidence_is_rounded_half_to_even_from_the_exact_double() {
@@ -282,6 +321,43 @@ mod tests {
             (3.0 / 1024.0, 2_929_688),
         ] {
             assert_eq!(billionths(confidence), units, "{confidence}");
+        }
+    }
+
+    proptest! {
+        /// The naive twin: the whole text at once.
+        #[test]
+        fn parts_add_up_to_the_whole(
+            text in "([ab.1) \\n]|\r\n|é。|\"|1\\. A){0,60}", cuts in prop::collection::vec((any::<Index>(), any::<Index>()), 0..6),
+            bytes in 1usize..40,
+        ) {
+            let literal = serde_json::to_string(&text).unwrap();
+            let mut scanner = Scanner::default();
+            let scan = scanner.scan(&literal.as_bytes()[1..]).unwrap();
+            let escaped = Escaped::new(&literal.as_bytes()[1..], &scan, &scanner);
+            let index = LineIndex::new(&text);
+            // A place in the text, and in what stands for it in the literal.
+            let places: Vec<(u32, u32)> = text.char_indices().filter(|(_, c)| *c != '\n').map(|(at, _)| {
+                let line = index.line_of(at) as i64;
+                let start = escaped.line(line).unwrap().0.start + at - index.line(line).unwrap().start;
+                (at as u32, start as u32)
+            }).collect();
+            let (mut whole, mut parts) = (Vec::new(), Vec::new());
+            for (a, b) in cuts.iter().filter(|_| !places.is_empty()) {
+                let (a, b) = (places[a.index(places.len())], places[b.index(places.len())]);
+                let (start, end) = (a.min(b), a.max(b));
+                whole.push(DocumentSpan { document: 0, span: Span { start: start.0, end: end.0 } });
+                parts.push(DocumentSpan { document: 0, span: Span { start: start.1, end: end.1 } });
+            }
+            for spans in [&mut whole, &mut parts] {
+                spans.retain(|claim| claim.span.start < claim.span.end);
+                merge(spans);
+            }
+            let facts = || SessionFacts { sentences: Some(Share::default()), ..SessionFacts::default() };
+            let (mut expected, mut found) = (facts(), facts());
+            count_text(&text, &whole, &mut expected);
+            count_parts(&escaped, &parts, bytes, &mut TextPart::default(), &mut found);
+            prop_assert_eq!(found, expected);
         }
     }
 

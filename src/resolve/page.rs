@@ -10,6 +10,8 @@ use std::ops::Range;
 pub(crate) enum Page<'d> {
     /// The text, what may follow it in memory, and the index of its lines.
     Text(&'d [u8], &'d LineIndex),
+    /// A text of which lines are looked for one by one.
+    Short(&'d str),
     /// The text as the record has it, and memory for one line.
     Escaped(&'d Escaped<'d>, &'d RefCell<LineMemory>),
 }
@@ -36,6 +38,7 @@ impl Page<'_> {
     pub(crate) fn line_count(&self) -> usize {
         match self {
             Self::Text(_, lines) => lines.len(),
+            Self::Short(text) => text.split('\n').count(),
             Self::Escaped(escaped, _) => escaped.line_count(),
         }
     }
@@ -57,6 +60,16 @@ impl Page<'_> {
                 let range = lines.line(number)?;
                 let place = range.start;
                 Some(look(text, range, place))
+            }
+            Self::Short(text) => {
+                let before = usize::try_from(number).ok()?.checked_sub(1)?;
+                let text = text.as_bytes();
+                let mut start = 0;
+                for _ in 0..before {
+                    start += memchr::memchr(b'\n', &text[start..])? + 1;
+                }
+                let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |lf| start + lf);
+                Some(look(text, start..end, start))
             }
             Self::Escaped(escaped, memory) => {
                 let (range, escapes) = escaped.line(number)?;

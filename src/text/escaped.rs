@@ -2,8 +2,9 @@
 //! of those are looked at in a few lines only, so they are found and validated by one scan and
 //! unescaped only where somebody reads them.
 
-use super::LineIndex;
 use super::simd::{Places, Simd, WINDOW, Window, Work, low_bits, run};
+use super::{LineIndex, Span};
+use simdutf8::basic::from_utf8;
 use std::ops::Range;
 
 /// A valid JSON string without its quotes.
@@ -26,6 +27,48 @@ struct EscapedLine {
     start: u32,
     /// Escapes before it.
     escapes: u32,
+}
+
+/// Some lines of a literal, unescaped.
+#[derive(Default)]
+pub(crate) struct TextPart {
+    /// The lines' bytes, and more.
+    text: Vec<u8>,
+    length: usize,
+    /// Where each line begins: in the literal, and in the text.
+    starts: Vec<(u32, u32)>,
+}
+
+impl TextPart {
+    pub(crate) fn text(&self) -> &str {
+        from_utf8(&self.text[..self.length]).unwrap_or_default()
+    }
+
+    /// Where in the literal it begins.
+    pub(crate) fn start(&self) -> u32 {
+        self.starts.first().map_or(0, |(literal, _)| *literal)
+    }
+
+    /// After its last place in the literal.
+    pub(crate) fn end(&self) -> u32 {
+        self.starts.last().map_or(0, |(literal, text)| literal + (self.length as u32 - text))
+    }
+
+    /// A span in places of the literal (those of its lines, and bytes of the text added) as one in this
+    /// text; `None` where it ends before or begins after.
+    pub(crate) fn span(&self, span: Span) -> Option<Span> {
+        let first = self.start();
+        if span.end <= first {
+            return None;
+        }
+        let place = |place: u32| {
+            let line = self.starts.partition_point(|(start, _)| *start <= place).saturating_sub(1);
+            let (literal, text) = self.starts[line];
+            (text + (place - literal)).min(self.length as u32)
+        };
+        let (start, end) = (place(span.start.max(first)), place(span.end));
+        (start < end).then_some(Span { start, end })
+    }
 }
 
 /// What a scan says of a literal.
@@ -66,6 +109,11 @@ impl<'r> Escaped<'r> {
     /// The literal, and what follows it.
     pub(crate) fn bytes(&self) -> &'r [u8] {
         self.bytes
+    }
+
+    /// Bytes of the literal.
+    pub(crate) fn len(&self) -> usize {
+        self.length
     }
 
     pub(crate) fn has_cr(&self) -> bool {
@@ -109,6 +157,28 @@ impl<'r> Escaped<'r> {
             unescape(self.bytes, 0..self.length, self.escapes, text, |start| starts.push(start as u32));
         lines.end(length);
         length
+    }
+
+    /// Unescapes lines from number `first` (from 1) on until they are `bytes` long, or to the end, into
+    /// `part`. Returns the number of the line after them; `None` where there is no line `first`.
+    pub(crate) fn unescape_part(&self, first: usize, bytes: usize, part: &mut TextPart) -> Option<usize> {
+        let (start, _) = self.line(first as i64)?;
+        let after =
+            self.lines[first - 1..].partition_point(|line| (line.start as usize) < start.start + bytes);
+        let last = (first + after).min(self.line_count());
+        let (end, _) = self.line(last as i64)?;
+        let before =
+            |index: usize| index.checked_sub(1).map_or(0, |index| self.lines[index].escapes as usize);
+        let escapes = before(first - 1)
+            ..self.lines.get(last - 1).map_or(self.escapes.len(), |next| next.escapes as usize - 1);
+        part.starts.clear();
+        part.starts.push((start.start as u32, 0));
+        let mut lines = self.lines[first - 1..last - 1].iter();
+        part.length =
+            unescape(self.bytes, start.start..end.end, &self.escapes[escapes], &mut part.text, |at| {
+                part.starts.extend(lines.next().map(|line| (line.start, at as u32)));
+            });
+        Some(last + 1)
     }
 
     /// The text, unescaped.

@@ -10,7 +10,7 @@ mod simd;
 mod span;
 
 pub use chars::{count_non_white_space, is_decimal_digit, is_json_white_space, is_white_space};
-pub(crate) use escaped::{Escaped, Scan, Scanner, unescape};
+pub(crate) use escaped::{Escaped, Scan, Scanner, TextPart, unescape};
 pub(crate) use find::find_once_on;
 pub use find::{Occurrence, find_once};
 pub(crate) use find_many::find_each_once;
