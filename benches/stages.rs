@@ -5,11 +5,13 @@ mod corpus;
 
 use corpus::{Counts, Kind, corpus};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use icu_segmenter::SentenceSegmenter;
+use icu_segmenter::options::SentenceBreakInvariantOptions;
 use serde_json::Value;
 use sourcecheck::stages::{Decoder, frame};
 use sourcecheck::{
-    Checker, Input, JsonLines, LineIndex, Metric, Occurrence, RecordVerdict, RunOptions, Settings, Status,
-    check_corpus, find_once, write_verdict,
+    Checker, Input, JsonLines, LineIndex, Metric, Occurrence, RecordVerdict, RunOptions, Sentences, Settings,
+    Status, check_corpus, find_once, write_verdict,
 };
 use std::hint::black_box;
 use std::io::{self, Cursor};
@@ -191,5 +193,41 @@ fn stages(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, stages);
+/// Jane Austen, "Pride and Prejudice", 1813: sentences long and short, and speech.
+const ENGLISH: &str = "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be \
+    in want of a wife.\n\nHowever little known the feelings or views of such a man may be on his first entering a \
+    neighbourhood, this truth is so well fixed in the minds of the surrounding families, that he is considered as the \
+    rightful property of some one or other of their daughters.\n\n\"My dear Mr. Bennet,\" said his lady to him one day, \
+    \"have you heard that Netherfield Park is let at last?\"\n\nMr. Bennet replied that he had not.\n\n\"But it is,\" \
+    returned she; \"for Mrs. Long has just been here, and she told me all about it.\"\n\nMr. Bennet made no answer.\n\n\
+    \"Do not you want to know who has taken it?\" cried his wife impatiently.\n\n\"You want to tell me, and I have no \
+    objection to hearing it.\"\n\nThis was invitation enough.\n\n";
+
+/// Lu Xun, "My Old Home", 1921.
+const CHINESE: &str = "我冒了严寒，回到相隔二千余里，别了二十余年的故乡去。\n\n时候既然是深冬；渐近故乡时，天气又阴晦了，\
+    冷风吹进船舱中，呜呜的响，从篷隙向外一望，苍黄的天底下，远近横着几个萧索的荒村，没有一些活气。我的心禁不住悲凉起来了。\n\n\
+    阿！这不是我二十年来时时记得的故乡？\n\n我所记得的故乡全不如此。我的故乡好得多了。但要我记起他的美丽，说出他的佳处来，\
+    却又没有影像，没有言辞了。仿佛也就如此。\n\n";
+
+/// The sentences of prose, beside the segmenter that the tests hold them to.
+fn sentences(criterion: &mut Criterion) {
+    for (language, prose) in [("english", ENGLISH), ("chinese", CHINESE)] {
+        let text = prose.repeat(1_000_000 / prose.len());
+        let segmenter = SentenceSegmenter::new(SentenceBreakInvariantOptions::default());
+        // The segmenter begins with the break before the text.
+        let expected = segmenter.segment_str(&text).count() - 1;
+        assert_eq!(Sentences::uax29(&text).count(), expected, "{language}");
+        let mut group = criterion.benchmark_group("sentences");
+        group.throughput(Throughput::Bytes(text.len() as u64)).sample_size(20);
+        group.bench_function(BenchmarkId::new("ours", language), |bencher| {
+            bencher.iter(|| Sentences::new(black_box(&text)).count());
+        });
+        group.bench_function(BenchmarkId::new("icu_segmenter", language), |bencher| {
+            bencher.iter(|| segmenter.segment_str(black_box(&text)).count());
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, stages, sentences);
 criterion_main!(benches);

@@ -48,8 +48,29 @@ impl<'t> Sentences<'t> {
         let mut at = from;
         loop {
             at = self.ends.next(bytes, at);
-            if bytes.get(at) == Some(&b'\n') {
-                return at + 1;
+            let found = match bytes.get(at..) {
+                None | Some([]) => return bytes.len(),
+                Some([b'\n', ..]) => return at + 1,
+                Some([b'.' | b'!' | b'?', after @ ..]) => usual_boundary(after),
+                // 。！？ before an ideograph or a line's end.
+                Some([0xe3, 0x80, 0x82, 0xe4..=0xe9, ..] | [0xef, 0xbc, 0x81 | 0x9f, 0xe4..=0xe9, ..]) => {
+                    return at + 3;
+                }
+                Some([0xe3, 0x80, 0x82, b'\n', ..] | [0xef, 0xbc, 0x81 | 0x9f, b'\n', ..]) => return at + 4,
+                // 、，
+                Some([0xe3, 0x80, 0x81, ..] | [0xef, 0xbc, 0x8c, ..]) => {
+                    at += 3;
+                    continue;
+                }
+                Some(_) => None,
+            };
+            if let Some(length) = found {
+                let boundary = at + 1 + length;
+                if self.join_labels && ends_label(&bytes[..boundary], at) {
+                    at = boundary;
+                    continue;
+                }
+                return boundary;
             }
             let Some((class, next)) = self.class_at(at) else { return bytes.len() };
             if is_separator(class) {
@@ -58,14 +79,6 @@ impl<'t> Sentences<'t> {
             if !is_terminator(class) {
                 at = next;
                 continue;
-            }
-            if let Some(boundary) = usual_boundary(&bytes[next..]) {
-                let boundary = next + boundary;
-                if self.join_labels && ends_label(&bytes[..boundary], at) {
-                    at = boundary;
-                    continue;
-                }
-                return boundary;
             }
             match self.after_terminator(at, class, next) {
                 Ok(boundary) if self.join_labels && ends_label(&bytes[..boundary], at) => at = boundary,
@@ -254,11 +267,12 @@ const ASCII_CLASSES: [SentenceBreak; 128] = {
 };
 
 /// Where the sentence ends if what follows its terminator is what follows most: a line's end (SB4), or a
-/// blank and an upper case letter (SB11). `None` says nothing.
+/// blank and an upper case letter (SB11), with a quote or bracket between (SB9). `None` says nothing.
 #[inline]
 fn usual_boundary(after: &[u8]) -> Option<usize> {
     match after {
-        [b'\n', ..] | [b' ', b'A'..=b'Z', ..] => Some(1),
+        [b'\n', ..] | [b' ', b'A'..=b'Z', ..] | [b' ', b'"', b'A'..=b'Z', ..] => Some(1),
+        [b'"' | b')', b'\n', ..] | [b'"' | b')', b' ', b'A'..=b'Z', ..] => Some(2),
         _ => None,
     }
 }
@@ -370,6 +384,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_told_by_its_bytes_alone() {
+        for (c, class) in [
+            ('。', SentenceBreak::STerm),
+            ('！', SentenceBreak::STerm),
+            ('？', SentenceBreak::STerm),
+            ('、', SentenceBreak::SContinue),
+            ('，', SentenceBreak::SContinue),
+        ] {
+            assert_eq!(class_of(c), class, "{c}");
+        }
+        // What begins with E4 to E9.
+        for c in '\u{4000}'..='\u{9fff}' {
+            assert!(matches!(class_of(c), SentenceBreak::OLetter | SentenceBreak::Other), "{c:?}");
+        }
+    }
+
+    #[test]
     fn ideographs_are_alphabetic() {
         let alphabetic = CodePointSetData::new::<Alphabetic>();
         assert!(IDEOGRAPHS.into_iter().all(|c| alphabetic.contains(c)));
@@ -380,6 +411,29 @@ mod tests {
         // U+16EA0 came with Unicode 17.0; U+1C8A9..U+1C8FF is still unassigned.
         assert!(CodePointSetData::new::<Alphabetic>().contains('\u{16ea0}'));
         assert!(UNICODE_VERSION.starts_with("17."));
+    }
+
+    /// Unicode's own test: each line a text as code points, `÷` where it is broken, `×` where it is not.
+    #[test]
+    fn the_break_test_of_the_version_that_is_named() {
+        let cases = include_str!("../../datasets/unicode/SentenceBreakTest-17.0.0.txt");
+        assert!(cases.starts_with(&format!("# SentenceBreakTest-{UNICODE_VERSION}.txt")));
+        let mut count = 0;
+        for case in cases.lines().map(|line| line.split('#').next().unwrap_or("").trim()) {
+            let (mut text, mut expected) = (String::new(), Vec::new());
+            for token in case.split_whitespace() {
+                match token {
+                    "÷" => expected.push(text.len()),
+                    "×" => {}
+                    point => text.push(char::from_u32(u32::from_str_radix(point, 16).unwrap()).unwrap()),
+                }
+            }
+            if !text.is_empty() {
+                assert_eq!(boundaries(Sentences::uax29(&text)), expected, "{case}");
+                count += 1;
+            }
+        }
+        assert_eq!(count, 512);
     }
 
     #[test]
@@ -408,7 +462,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
         #[test]
-        fn agrees_with_its_slow_twin(text in "[aAzZ1.!?,:;)\"'( \n\r\t\u{85}\u{2028}\u{ad}\u{301}\u{200d}\u{2024}。！？的ªß\u{3000}»\u{a0}١\u{e01}]{0,24}") {
+        fn agrees_with_its_slow_twin(text in "[aAzZ1.!?,:;)\"'( \n\r\t\u{85}\u{2028}\u{ad}\u{301}\u{200d}\u{2024}。！？，、的ªß\u{3000}»\u{a0}١\u{e01}]{0,24}") {
             prop_assert_eq!(boundaries(Sentences::uax29(&text)), twin(&text));
         }
 
