@@ -183,6 +183,48 @@ impl<'r> Paths<'r> {
     }
 }
 
+/// Different names in the order in which they came; found by comparing with each while they are few, by
+/// hashing beyond.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names<'r> {
+    list: Vec<&'r str>,
+    hashed: Option<HashMap<&'r str, usize>>,
+}
+
+impl<'r> Names<'r> {
+    /// Adds a name; false where it is there already.
+    pub(crate) fn insert(&mut self, name: &'r str) -> bool {
+        if self.find(name).is_some() {
+            return false;
+        }
+        if self.hashed.is_none() && self.list.len() == crate::limits::LINEAR_PATHS {
+            self.hashed = Some(self.list.iter().enumerate().map(|(i, name)| (*name, i)).collect());
+        }
+        if let Some(hashed) = &mut self.hashed {
+            hashed.insert(name, self.list.len());
+        }
+        self.list.push(name);
+        true
+    }
+
+    /// The place of a name.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        match &self.hashed {
+            Some(hashed) => hashed.get(name).copied(),
+            None => self.list.iter().position(|known| *known == name),
+        }
+    }
+
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// The names, in their order.
+    pub(crate) fn as_slice(&self) -> &[&'r str] {
+        &self.list
+    }
+}
+
 /// A line number as the record gives it: any whole number, of any size. One that is no line's is a
 /// matter for the resolver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -392,6 +434,20 @@ mod tests {
             LineNumber::Huge("1e20").compare(LineNumber::Huge("100000000000000000000.00")),
             Ordering::Equal
         );
+    }
+
+    #[test]
+    fn names_few_or_many() {
+        for count in [0, 1, 16, 17, 40] {
+            let all: Vec<String> = (0..count).map(|i| format!("S{i}")).collect();
+            let mut names = Names::default();
+            for round in 0..2 {
+                assert!(all.iter().all(|name| names.insert(name) == (round == 0)), "{count}");
+            }
+            assert_eq!(names.as_slice(), all);
+            assert!(all.iter().enumerate().all(|(i, name)| names.find(name) == Some(i)));
+            assert!(!names.contains("S"));
+        }
     }
 
     #[test]

@@ -94,29 +94,32 @@ fn lift_markers(answer: &str, markers: &[(Marker<'_>, bool)]) -> (String, Vec<us
     (text, places)
 }
 
-/// The character that each place belongs to, as its byte; in ascending order. One pass, however many
-/// markers stand side by side.
+/// The character that each place belongs to, as its byte; in ascending order. The text between two places
+/// is looked at once, however many markers stand side by side.
 fn anchors(text: &str, places: &[usize]) -> Vec<usize> {
     let mut anchors = Vec::with_capacity(places.len());
-    let mut places = places.iter().copied().peekable();
-    let mut before = None;
-    let mut waiting = false;
-    for (at, c) in text.char_indices() {
-        if places.next_if_eq(&at).is_some() {
-            match before {
-                Some(anchor) => anchors.push(anchor),
-                None => waiting = true,
-            }
-        } else if c == '\n' {
-            (before, waiting) = (None, false);
-        } else if !is_white_space(c) {
-            before = Some(at);
-            if std::mem::take(&mut waiting) {
-                anchors.push(at);
-            }
+    // The last character before, on this line; whether a marker waits for the next one.
+    let (mut before, mut waiting, mut from) = (None, false, 0);
+    for place in places.iter().copied().chain([text.len()]) {
+        let between = &text[from..place];
+        if waiting {
+            let line = between.split('\n').next().unwrap_or("");
+            anchors.extend(line.find(is_solid).map(|at| from + at));
         }
+        let line = between.rfind('\n').map_or(0, |lf| lf + 1);
+        let last = between[line..].rfind(is_solid).map(|at| from + line + at);
+        before = if line > 0 { last } else { last.or(before) };
+        if place < text.len() {
+            anchors.extend(before);
+        }
+        waiting = before.is_none();
+        from = (place + 1).min(text.len());
     }
     anchors
+}
+
+fn is_solid(c: char) -> bool {
+    !is_white_space(c)
 }
 
 #[cfg(test)]

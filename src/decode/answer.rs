@@ -4,10 +4,9 @@ use super::json::{Tree, read_carefully};
 use super::node::Node;
 use super::{Field, Findings, Lists, members, required, required_items, required_object, required_string};
 use crate::diagnostic::{At, Code, Expected};
-use crate::model::{Answer, AnswerStatus, ContextSource};
+use crate::model::{Answer, AnswerStatus, ContextSource, Names};
 use crate::text::{is_json_white_space, is_white_space};
 use std::cell::OnceCell;
-use std::collections::HashSet;
 
 /// The members of an answer record. `form` is `status`, `answer`, `citations`.
 pub(super) struct AnswerFields<N> {
@@ -128,7 +127,7 @@ fn read_context<'r, N: Node<'r>>(
     let found = members!(context; sources = "sources");
     let Some(sources) = required_object(context, found, at, findings) else { return };
     let at = at.name("sources");
-    let mut markers = HashSet::new();
+    let mut markers = Names::default();
     for (i, item) in required_items(&sources, &at, findings).into_iter().flatten().enumerate() {
         list.extend(read_source(item, &mut markers, &at.index(i), findings));
     }
@@ -136,7 +135,7 @@ fn read_context<'r, N: Node<'r>>(
 
 fn read_source<'r, N: Node<'r>>(
     item: N,
-    markers: &mut HashSet<&'r str>,
+    markers: &mut Names<'r>,
     at: &At<'_>,
     findings: &mut Findings,
 ) -> Option<ContextSource<'r>> {
@@ -164,7 +163,7 @@ fn read_source<'r, N: Node<'r>>(
 
 fn read_marker<'r, N: Node<'r>>(
     field: &Field<N>,
-    markers: &mut HashSet<&'r str>,
+    markers: &mut Names<'r>,
     at: &At<'_>,
     findings: &mut Findings,
 ) -> Option<&'r str> {
