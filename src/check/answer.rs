@@ -54,7 +54,7 @@ impl<'a> Cited<'a> {
             .iter()
             .copied()
             .enumerate()
-            .filter(|(_, name)| is_declared.insert(*name))
+            .filter(|(_, name)| is_declared.insert(name))
             .collect();
         // Markers of a readable answer are unique, so that places are those of the sources.
         for source in &answer.sources {
