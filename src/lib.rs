@@ -77,7 +77,7 @@ pub use resolve::{BoundaryFault, OrderFault, RefFaults, inline_markers, resolve_
 pub use run::RunFolder;
 pub use settings::{ClaimPaths, InputFormat, Level, LintLevels, Settings};
 pub use storage::{Disk, OutputFile, Stat, Storage};
-pub use summary::{CodeTally, Histogram, InputTally, Metric, MetricSums, Place, Tally};
+pub use summary::{CodeTally, Estimate, Histogram, InputTally, Metric, MetricSums, Place, Tally, Z};
 pub use text::{LineIndex, Occurrence, Sentences, Span, UNICODE_VERSION, Units, find_once};
 pub use verdict::{AnswerFacts, BANDS, Facts, Id, Kind, RecordVerdict, SessionFacts, Share, Status};
 

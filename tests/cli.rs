@@ -102,7 +102,7 @@ fn a_run_folder_holds_five_files_and_standard_output_nothing() {
     let verdicts = fs::read(out.join("verdicts.jsonl")).unwrap();
     assert_eq!(verdicts, run(&["--json", "tests/fixtures/invalid.jsonl"]).stdout);
     let summary = fs::read_to_string(out.join("summary.csv")).unwrap();
-    assert!(summary.starts_with("run,group,metric,numerator,denominator,value,std_error,ci_low,ci_high,records\n'=1+1,all,validity.records,1,2,0.5,,,,2\n"));
+    assert!(summary.starts_with("run,group,metric,numerator,denominator,value,std_error,ci_low,ci_high,records\n'=1+1,all,validity.records,1,2,0.5,0.5,0.05462075552885198,0.945379244471148,2\n"));
     let both = run(&["--out", out.to_str().unwrap(), "--json", "tests/fixtures/invalid.jsonl"]);
     assert_eq!(both.stdout, verdicts);
 }

@@ -341,6 +341,7 @@ impl MetricPart {
             nd: self.nd.parse().ok()?,
             dd: self.dd.parse().ok()?,
             records: self.records.parse().ok()?,
+            clusters: self.records.parse().ok()?,
             below: self.below.parse().ok()?,
             above_zero: self.above_zero.parse().ok()?,
         })

@@ -29,37 +29,36 @@ pub fn write_summary(run: &str, tally: &Tally) -> Result<Vec<u8>, csv::Error> {
     ])?;
     let run = csv_cell(run);
     for metric in Metric::ALL {
-        let sums = tally.metric(*metric);
-        let (numerator, value) = numbers(*metric, sums);
-        let (denominator, records) = (sums.d.to_string(), sums.records.to_string());
-        writer.write_record([
-            &run,
-            ALL,
-            metric.name(),
-            &numerator,
-            &denominator,
-            &value,
-            "",
-            "",
-            "",
-            &records,
-        ])?;
+        let row = summary_row(*metric, tally.metric(*metric));
+        writer.write_record([&run, ALL, metric.name()].into_iter().chain(row.iter().map(String::as_str)))?;
     }
     finish(writer)
 }
 
-/// The numerator as it is printed, and the value: empty where the denominator is 0.
-fn numbers(metric: Metric, sums: &MetricSums) -> (String, String) {
-    let (numerator, unit) = if metric.is_in_billionths() {
-        let mut out = Vec::new();
-        write_billionths(sums.n, &mut out);
-        (String::from_utf8(out).unwrap_or_default(), 1_000_000_000)
-    } else {
-        (sums.n.to_string(), 1)
-    };
-    let value =
-        if sums.d == 0 { String::new() } else { (sums.n as f64 / (sums.d * unit) as f64).to_string() };
-    (numerator, value)
+/// Numerator, denominator, value, error bars and records; what is undefined is empty.
+fn summary_row(metric: Metric, sums: &MetricSums) -> [String; 7] {
+    let estimate = sums.estimate(metric);
+    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let interval = estimate.and_then(|estimate| estimate.interval);
+    [
+        numerator(metric, sums),
+        sums.d.to_string(),
+        number(estimate.map(|estimate| estimate.value)),
+        number(estimate.and_then(|estimate| estimate.std_error)),
+        number(interval.map(|interval| interval.0)),
+        number(interval.map(|interval| interval.1)),
+        sums.records.to_string(),
+    ]
+}
+
+/// The numerator as it is printed: billionths as the decimal that they are.
+fn numerator(metric: Metric, sums: &MetricSums) -> String {
+    if !metric.is_in_billionths() {
+        return sums.n.to_string();
+    }
+    let mut out = Vec::new();
+    write_billionths(sums.n, &mut out);
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// `codes.csv`: one row a group and code, zeros too; then the lints.

@@ -56,6 +56,11 @@ impl Metric {
         self == Self::ConfidenceMean
     }
 
+    /// What the numerator is counted in, as parts of one: 1, or 1e9 for billionths.
+    pub fn unit(self) -> u64 {
+        if self.is_in_billionths() { 1_000_000_000 } else { 1 }
+    }
+
     /// What one record adds: numerator and denominator.
     pub fn of(self, verdict: &RecordVerdict) -> Share {
         Self::all_of(verdict)[self as usize]
@@ -132,10 +137,13 @@ pub struct MetricSums {
     pub dd: u128,
     /// Records with a denominator above 0.
     pub records: u64,
-    /// Of those, records whose numerator is below their denominator; for a metric in billionths,
+    /// Clusters with a denominator above 0: those records, unless some were joined (`--cluster`). The
+    /// squares and products above are of clusters.
+    pub clusters: u64,
+    /// Of those, clusters whose numerator is below their denominator; for a metric in billionths,
     /// below the denominator in those units.
     pub below: u64,
-    /// Of those, records whose numerator is above 0.
+    /// Of those, clusters whose numerator is above 0.
     pub above_zero: u64,
 }
 
@@ -151,6 +159,7 @@ impl MetricSums {
         self.nd += n * d;
         self.dd += d * d;
         self.records += 1;
+        self.clusters += 1;
         self.below += u64::from(n < d * u128::from(unit));
         self.above_zero += u64::from(n > 0);
     }
@@ -162,6 +171,7 @@ impl MetricSums {
         self.nd += other.nd;
         self.dd += other.dd;
         self.records += other.records;
+        self.clusters += other.clusters;
         self.below += other.below;
         self.above_zero += other.above_zero;
     }

@@ -83,8 +83,7 @@ impl Tally {
         self.statuses[verdict.status as usize] += 1;
         let shares = Metric::all_of(verdict);
         for ((metric, share), sums) in Metric::ALL.iter().zip(shares).zip(&mut self.metrics) {
-            let unit = if metric.is_in_billionths() { 1_000_000_000 } else { 1 };
-            sums.add(share, unit);
+            sums.add(share, metric.unit());
         }
         self.coverage_chars.add(shares[Metric::CoverageChars as usize]);
         self.coverage_sentences.add(shares[Metric::CoverageSentences as usize]);
