@@ -1,8 +1,8 @@
 //! The spine: one record through decode → resolve → check. Read this first.
 
 use crate::check::{SessionScratch, attach_evidence, check_answer, check_lints, check_session};
-use crate::decode::json::{FastReader, Tree, read_carefully};
-use crate::decode::{Decoded, Findings, Lists, decode};
+use crate::decode::json::{FastReader, read_carefully};
+use crate::decode::{Decoded, Findings, Lists, Tree, decode};
 use crate::diagnostic::{Code, Detail, Diagnostic, Pointer};
 use crate::limits::BUFFER_KEEP_BYTES;
 use crate::model::{Record, recycle};
@@ -83,6 +83,7 @@ impl Checker {
 
     /// The same into a verdict that was made or reset for the record's line.
     pub fn check_into(&mut self, raw: &[u8], verdict: &mut RecordVerdict) {
+        self.prepare(verdict);
         let done = !self.careful_only && self.check_fast(raw, verdict);
         if !done {
             self.check_carefully(raw, verdict);
@@ -90,8 +91,14 @@ impl Checker {
         verdict.settle();
     }
 
+    /// A grouped record has groups, though they may not be known.
+    fn prepare(&self, verdict: &mut RecordVerdict) {
+        verdict.groups = (!self.settings.keys.groups.is_empty()).then(Vec::new);
+    }
+
     /// The verdict on a line that was not handed over as a record.
     pub fn check_unreadable(&self, unreadable: Unreadable, verdict: &mut RecordVerdict) {
+        self.prepare(verdict);
         let limit = self.settings.max_record_bytes;
         let (code, detail, offset) = match unreadable {
             Unreadable::TooLarge => (Code::RecordTooLarge, Detail::LimitBytes(limit as u64), limit),
@@ -107,10 +114,11 @@ impl Checker {
         let inner = OnceCell::new();
         let mut findings = Findings::default();
         let lists = std::mem::take(&mut self.lists);
-        let decoded = decode(record.root(), &record, &inner, lists, &mut findings);
+        let keys = &self.settings.keys;
+        let decoded = decode(record.root(), &record, keys, &inner, lists, &mut findings);
         let sure = !findings.unsure;
         if sure {
-            (verdict.id, verdict.kind) = (findings.id, findings.kind);
+            identify(&mut findings, verdict);
         }
         let kept = match decoded {
             Some(decoded) => {
@@ -146,8 +154,9 @@ impl Checker {
         };
         let inner: OnceCell<Tree<'_>> = OnceCell::new();
         let mut findings = Findings::default();
-        let decoded = decode(&tree, &Decoded, &inner, Lists::default(), &mut findings);
-        (verdict.id, verdict.kind) = (findings.id, findings.kind);
+        let keys = &self.settings.keys;
+        let decoded = decode(&tree, &Decoded, keys, &inner, Lists::default(), &mut findings);
+        identify(&mut findings, verdict);
         match decoded {
             Some(record) => judge(&self.settings, &mut self.session, self.evidence, raw, &record, verdict),
             None => {
@@ -155,6 +164,15 @@ impl Checker {
                 explain(self.evidence, raw, verdict);
             }
         }
+    }
+}
+
+/// What a record is, whatever else is wrong with it.
+fn identify(findings: &mut Findings, verdict: &mut RecordVerdict) {
+    (verdict.id, verdict.kind) = (findings.id.take(), findings.kind);
+    verdict.cluster = findings.cluster.take();
+    if let Some(groups) = &mut verdict.groups {
+        *groups = std::mem::take(&mut findings.groups);
     }
 }
 

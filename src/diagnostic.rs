@@ -223,7 +223,7 @@ impl Rule {
 /// One step of a [`Pointer`]. Only members that the checker reads are ever pointed at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment {
-    /// A member of an object.
+    /// A member of an object, its `~` and `/` escaped as RFC 6901 says.
     Name(&'static str),
     /// An element of an array, from 0.
     Index(u32),
@@ -238,7 +238,7 @@ pub struct Pointer {
 
 impl Pointer {
     /// The deepest place is `/session/annotations/0/sources/0/start/line`.
-    const DEPTH: usize = 8;
+    pub(crate) const DEPTH: usize = 8;
 
     /// The whole record: the empty pointer.
     pub const ROOT: Self = Self { segments: [Segment::Index(0); Self::DEPTH], len: 0 };
@@ -273,7 +273,6 @@ impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for segment in self.segments() {
             match segment {
-                // No name that the checker reads holds `~` or `/`, which RFC 6901 would escape.
                 Segment::Name(name) => write!(f, "/{name}")?,
                 Segment::Index(index) => write!(f, "/{index}")?,
             }

@@ -17,6 +17,13 @@ pub struct Error(Box<ErrorKind>);
 pub enum ErrorKind {
     /// A setting that cannot be used: what is wrong, and what to do.
     Setting(String),
+    /// An input that the run needs before it starts could not be read.
+    OpenInput {
+        /// The path, as it was given.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// An output file or folder could not be created.
     CreateOutput {
         /// The path, as it was given.
@@ -60,6 +67,11 @@ impl Error {
         Self(Box::new(ErrorKind::Cancelled))
     }
 
+    /// An input that could not be read.
+    pub fn open(path: impl fmt::Display, source: io::Error) -> Self {
+        Self(Box::new(ErrorKind::OpenInput { path: path.to_string(), source }))
+    }
+
     /// An output that could not be created.
     pub fn create(path: impl fmt::Display, source: io::Error) -> Self {
         Self(Box::new(ErrorKind::CreateOutput { path: path.to_string(), source }))
@@ -78,6 +90,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             ErrorKind::Setting(what) => f.write_str(what),
+            ErrorKind::OpenInput { path, source } => write!(f, "{path}: cannot be read: {source}"),
             ErrorKind::CreateOutput { path, source } => {
                 write!(f, "cannot create {path}: {source}; choose another place or mend its permissions")
             }
@@ -94,7 +107,9 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.kind() {
-            ErrorKind::CreateOutput { source, .. } | ErrorKind::WriteOutput { source, .. } => Some(source),
+            ErrorKind::OpenInput { source, .. }
+            | ErrorKind::CreateOutput { source, .. }
+            | ErrorKind::WriteOutput { source, .. } => Some(source),
             _ => None,
         }
     }

@@ -2,11 +2,12 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::pipeline::{Outcome, Trouble};
+use crate::summary::GateResult;
 use crate::verdict::Status;
 
 /// Every record is valid.
 pub const OK: u8 = 0;
-/// At least one record is invalid.
+/// At least one record is invalid; or a gate failed.
 pub const INVALID: u8 = 1;
 /// At least one record is malformed.
 pub const MALFORMED: u8 = 2;
@@ -28,8 +29,8 @@ pub const OUTPUT_CLOSED: u8 = 141;
 pub const TERMINATED: u8 = 143;
 
 /// The exit code of a run that came to its end. A defect wins over all, then the highest of 64 and
-/// above, then 2, 1, 0.
-pub fn of_outcome(outcome: &Outcome, allow_empty: bool) -> u8 {
+/// above, then 2, 1, 0. Where there are gates, they alone decide between 0 and 1.
+pub fn of_outcome(outcome: &Outcome, gates: &[GateResult], allow_empty: bool) -> u8 {
     let troubles = outcome.problems.iter().map(|problem| match problem.trouble {
         Trouble::Open => NO_INPUT,
         Trouble::Read { .. } => IO,
@@ -37,6 +38,9 @@ pub fn of_outcome(outcome: &Outcome, allow_empty: bool) -> u8 {
     let empty = (outcome.tally.records() == 0 && !allow_empty).then_some(NO_INPUT);
     if let Some(code) = troubles.chain(empty).max() {
         return code;
+    }
+    if !gates.is_empty() {
+        return if gates.iter().all(GateResult::holds) { OK } else { INVALID };
     }
     let found = |status| outcome.tally.of_status(status) > 0;
     if found(Status::Malformed) {
@@ -52,6 +56,7 @@ pub fn of_outcome(outcome: &Outcome, allow_empty: bool) -> u8 {
 pub fn of_error(error: &Error) -> u8 {
     match error.kind() {
         ErrorKind::Setting(_) => USAGE,
+        ErrorKind::OpenInput { .. } => NO_INPUT,
         ErrorKind::CreateOutput { .. } => CANNOT_CREATE,
         ErrorKind::WriteOutput { .. } => IO,
         ErrorKind::OutputClosed => OUTPUT_CLOSED,

@@ -39,6 +39,7 @@ mod storage;
 mod text;
 mod model;
 mod diagnostic;
+mod keys;
 mod verdict;
 mod settings;
 mod input;
@@ -61,25 +62,29 @@ pub use diagnostic::{
 };
 pub use error::{Error, ErrorKind};
 pub use input::{Input, expand};
-pub use limits::{DIAGNOSTICS, RECORD_BYTES, RECORD_BYTES_CEILING};
+pub use keys::{Key, Keys};
+pub use limits::{DIAGNOSTICS, GROUPS, RECORD_BYTES, RECORD_BYTES_CEILING};
 pub use model::{
     Annotation, Answer, AnswerStatus, Boundary, Content, ContextSource, Document, LineNumber, Marker,
     Polarity, Record, Ref, Session, SessionPlace, SourceRef,
 };
 pub use output::{
-    CheckedBatch, JsonLines, RUN_SCHEMA, RunFile, Safe, Sink, TimingFile, Wants, csv_cell, message,
-    write_codes, write_summary, write_verdict, write_verdict_to_string,
+    CheckedBatch, GroupPart, JsonLines, RUN_SCHEMA, RunFile, RunReport, Safe, Sink, TimingFile, Wants,
+    csv_cell, message, write_codes, write_run_file, write_summary, write_verdict, write_verdict_to_string,
 };
 #[cfg(feature = "cli")]
-pub use output::{Colours, TextReport, write_text_summary};
+pub use output::{Colours, TextReport, write_gates, write_text_summary};
 pub use pipeline::{CancelToken, InputProblem, Outcome, Progress, RunOptions, Trouble, check_corpus};
 pub use resolve::{BoundaryFault, OrderFault, RefFaults, inline_markers, resolve_ref};
 pub use run::RunFolder;
-pub use settings::{ClaimPaths, InputFormat, Level, LintLevels, Settings};
+pub use settings::{ClaimPaths, InputFormat, Level, LintLevels, Settings, Verdicts};
 pub use storage::{Disk, OutputFile, Stat, Storage};
-pub use summary::{CodeTally, Estimate, Histogram, InputTally, Metric, MetricSums, Place, Tally, Z};
+pub use summary::{
+    CodeTally, Estimate, Gate, GateOutcome, GateResult, Groups, Histogram, InputTally, Metric, MetricSums,
+    Place, RecordCounts, Shares, Tally, Z,
+};
 pub use text::{LineIndex, Occurrence, Sentences, Span, UNICODE_VERSION, Units, find_once};
-pub use verdict::{AnswerFacts, BANDS, Facts, Id, Kind, RecordVerdict, SessionFacts, Share, Status};
+pub use verdict::{AnswerFacts, BANDS, Facts, Group, Id, Kind, RecordVerdict, SessionFacts, Share, Status};
 
 /// The README's examples are run with the others.
 #[cfg(doctest)]

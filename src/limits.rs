@@ -82,5 +82,14 @@ pub const WAITING_BATCHES: u64 = 4;
 /// Buffers that have grown beyond this for one giant record are given back after it.
 pub const BUFFER_KEEP_BYTES: usize = 8 * 1024 * 1024;
 
+/// The longest name of a group, in bytes; of a longer value its beginning and a hash are kept.
+pub const GROUP_BYTES: usize = 256;
+
+/// Groups that are told apart at one pointer; those that come first are kept.
+pub const GROUPS: usize = 100_000;
+
+/// Groups at one pointer that the tables show: those with the most records.
+pub const GROUPS_SHOWN: usize = 1000;
+
 /// Bins of the histogram of coverage per record.
 pub const HISTOGRAM_BINS: usize = 20;

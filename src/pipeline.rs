@@ -8,10 +8,12 @@ use crate::checker::{Checker, Unreadable};
 use crate::error::Error;
 use crate::input::{Batch, Buffer, Frame, Framer, Input};
 use crate::limits::WAITING_BATCHES;
-use crate::output::{CheckedBatch, Sink, Wants, verdict_head, write_verdict_after};
-use crate::settings::{InputFormat, Settings};
-use crate::summary::{InputTally, Place, Tally};
-use crate::verdict::RecordVerdict;
+use crate::output::{CheckedBatch, RunReport, Sink, Wants, verdict_head, write_verdict_after};
+use crate::settings::{InputFormat, Settings, Verdicts};
+use crate::summary::{
+    Gate, GateResult, Grouping, Groups, InputTally, Place, RecordCounts, Tally, judge_gates,
+};
+use crate::verdict::{RecordVerdict, Status};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -88,6 +90,8 @@ pub enum Trouble {
 pub struct Outcome {
     /// The counts over all records.
     pub tally: Tally,
+    /// The counts by group, in a run that has groups.
+    pub groups: Groups,
     /// What was read of each input.
     pub inputs: Vec<InputTally>,
     /// Inputs that were not read to their end.
@@ -98,6 +102,17 @@ impl Outcome {
     /// Whether every input was read to its end.
     pub fn is_complete(&self) -> bool {
         self.problems.is_empty()
+    }
+
+    /// What the gates of the run come to.
+    pub fn judge(&self, gates: &[Gate]) -> Vec<GateResult> {
+        judge_gates(gates, &self.tally, &self.groups)
+    }
+
+    /// What the files of a run say of it.
+    pub fn report<'a>(&'a self, run: &'a str, settings: &'a Settings) -> RunReport<'a> {
+        let Self { tally, groups, inputs, .. } = self;
+        RunReport { run, settings, inputs, complete: self.is_complete(), tally, groups }
     }
 }
 
@@ -149,6 +164,23 @@ struct Workers<'a> {
     stop: AtomicBool,
 }
 
+/// Empties a batch for the next task, keeping its memory.
+fn start_batch(task: &Task, into: &mut CheckedBatch) {
+    let mut used = std::mem::take(into);
+    used.json.clear();
+    used.verdicts.clear();
+    used.records.clear();
+    *into = CheckedBatch {
+        input: task.input,
+        file: Arc::clone(&task.file),
+        json: used.json,
+        verdicts: used.verdicts,
+        records: used.records,
+        stored_bytes: task.stored_bytes,
+        ..CheckedBatch::default()
+    };
+}
+
 /// A lock that a panic elsewhere does not spoil: the run ends with an error anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -162,7 +194,12 @@ impl<'a> Workers<'a> {
             reader: Mutex::new(Reader::new(inputs, &options.settings)),
             line: Mutex::new(Line::default()),
             moved: Condvar::new(),
-            listener: Mutex::new(Listener { sink, outcome: Outcome::default(), error: None }),
+            listener: Mutex::new(Listener {
+                sink,
+                outcome: Outcome::default(),
+                grouping: Grouping::new(&options.settings.keys),
+                error: None,
+            }),
             wants,
             stop: AtomicBool::new(false),
         }
@@ -199,19 +236,12 @@ impl<'a> Workers<'a> {
     fn check(&self, checker: &mut Checker, task: &Task, into: &mut CheckedBatch) {
         let wants = unpack(self.wants.load(Ordering::Relaxed));
         checker.set_evidence(wants.evidence);
-        into.json.clear();
-        into.verdicts.clear();
-        *into = CheckedBatch {
-            input: task.input,
-            file: Arc::clone(&task.file),
-            json: std::mem::take(&mut into.json),
-            verdicts: std::mem::take(&mut into.verdicts),
-            stored_bytes: task.stored_bytes,
-            ..CheckedBatch::default()
-        };
+        start_batch(task, into);
+        let settings = &self.options.settings;
+        let is_grouped = !settings.keys.groups.is_empty() || settings.keys.cluster.is_some();
         let head = verdict_head(&task.file);
         let mut verdict = RecordVerdict::new(0);
-        task.batch.frames(self.options.settings.max_record_bytes, |line, frame| {
+        task.batch.frames(settings.max_record_bytes, |line, frame| {
             verdict.reset(line);
             match frame {
                 Frame::Blank => {
@@ -224,7 +254,10 @@ impl<'a> Workers<'a> {
             }
             into.tally.add(&verdict, Place { input: task.input, line });
             into.errors += verdict.errors.len() as u64;
-            if wants.json {
+            if is_grouped {
+                into.records.push(RecordCounts::of(&verdict));
+            }
+            if wants.json && (settings.verdicts == Verdicts::All || verdict.status != Status::Valid) {
                 write_verdict_after(&head, &verdict, &mut into.json);
             }
             if wants.verdicts || (wants.errors && !verdict.errors.is_empty()) {
@@ -284,6 +317,11 @@ impl<'a> Workers<'a> {
             return Err(Error::cancelled());
         }
         let mut outcome = listener.outcome;
+        if let Some(grouping) = listener.grouping {
+            let (groups, all) = grouping.finish();
+            outcome.groups = groups;
+            outcome.tally = all.unwrap_or(outcome.tally);
+        }
         reader.add_counts(&mut outcome);
         check_balance(&outcome)?;
         Ok(outcome)
@@ -337,6 +375,7 @@ impl Line {
 struct Listener<'a> {
     sink: &'a mut dyn Sink,
     outcome: Outcome,
+    grouping: Option<Grouping>,
     error: Option<Error>,
 }
 
@@ -349,6 +388,9 @@ impl Listener<'_> {
         inputs[checked.input].blank += checked.blank;
         inputs[checked.input].records += checked.tally.records();
         self.outcome.tally.merge(&checked.tally);
+        if let Some(grouping) = &mut self.grouping {
+            checked.records.iter().for_each(|record| grouping.add(checked.input, record));
+        }
         self.sink.take(checked)
     }
 }

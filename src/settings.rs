@@ -2,6 +2,7 @@
 
 use crate::diagnostic::Lint;
 use crate::error::Error;
+use crate::keys::Keys;
 use crate::limits;
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -15,6 +16,16 @@ pub enum InputFormat {
     Json,
     /// One record a line.
     Jsonl,
+}
+
+/// Which verdicts are written as JSON lines. Counts are always of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdicts {
+    /// Every one.
+    #[default]
+    All,
+    /// Those of records that are not valid.
+    Problems,
 }
 
 /// What becomes of a lint's findings.
@@ -90,7 +101,7 @@ impl ClaimPaths {
     }
 }
 
-/// The settings that can change a byte of a verdict.
+/// The settings that can change a byte of a run's files.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which documents count for coverage.
@@ -103,6 +114,12 @@ pub struct Settings {
     pub max_record_bytes: usize,
     /// How records are told apart.
     pub input_format: InputFormat,
+    /// Where a record's `id`, groups and cluster stand.
+    pub keys: Keys,
+    /// Which verdicts are written.
+    pub verdicts: Verdicts,
+    /// A run's folder has `verdicts.jsonl.zst` in place of `verdicts.jsonl`.
+    pub compress: bool,
 }
 
 impl Default for Settings {
@@ -113,6 +130,9 @@ impl Default for Settings {
             sentences: true,
             max_record_bytes: limits::RECORD_BYTES,
             input_format: InputFormat::Auto,
+            keys: Keys::default(),
+            verdicts: Verdicts::All,
+            compress: false,
         }
     }
 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub struct Stat {
     /// Whether it is a directory.
     pub is_dir: bool,
+    /// Whether the path itself is a symbolic link; the rest is told of what it leads to.
+    pub is_link: bool,
     /// Its size in bytes as stored; 0 for what has none, such as a pipe.
     pub bytes: u64,
 }
@@ -115,7 +117,8 @@ impl Storage for Disk {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         let metadata = fs::metadata(path)?;
         let bytes = if metadata.is_file() { metadata.len() } else { 0 };
-        Ok(Stat { is_dir: metadata.is_dir(), bytes })
+        let is_link = fs::symlink_metadata(path)?.is_symlink();
+        Ok(Stat { is_dir: metadata.is_dir(), is_link, bytes })
     }
 
     fn create_dir(&self, path: &Path) -> io::Result<()> {

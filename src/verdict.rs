@@ -52,6 +52,16 @@ pub enum Id {
     Number(String),
 }
 
+/// What a record is grouped by at one pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The pointer, as it was given.
+    pub pointer: &'static str,
+    /// The value there: a string as it is, others as JSON text, cut at 256 bytes; `None` where there
+    /// is none.
+    pub value: Option<String>,
+}
+
 /// Two counts: those that hold, and all. Never a quotient: 0 of 0 is neither 0 nor 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
@@ -134,6 +144,11 @@ pub struct RecordVerdict {
     pub id: Option<Id>,
     /// What kind of record it is, where that is known.
     pub kind: Option<Kind>,
+    /// What the record is grouped by, pointer by pointer; `None` where the run has no groups, empty where
+    /// the record's JSON cannot be read.
+    pub groups: Option<Vec<Group>>,
+    /// What it has in common with the records of its cluster.
+    pub cluster: Option<String>,
     /// The status; follows from `errors`.
     pub status: Status,
     /// What is wrong, in document order; denied lints last.
@@ -151,6 +166,8 @@ impl RecordVerdict {
             line,
             id: None,
             kind: None,
+            groups: None,
+            cluster: None,
             status: Status::Valid,
             errors: Vec::new(),
             lints: Vec::new(),

@@ -21,11 +21,11 @@ fn path(name: &str) -> PathBuf {
 fn run(memory: &Memory, corpus: &[u8]) -> Result<(), Error> {
     let mut options = RunOptions::new(Settings::default());
     options.threads = NonZeroUsize::MIN;
-    let mut folder = RunFolder::create(Arc::new(memory.clone()), Path::new("out"))?;
+    let mut folder = RunFolder::create(Arc::new(memory.clone()), Path::new("out"), false)?;
     let input = Input::from_reader("in", Cursor::new(corpus.to_vec()));
     let outcome = check_corpus(vec![input], &options, &mut folder)?;
     let timing = TimingFile { start: String::new(), seconds: 0.0, threads: 1, host: String::new() };
-    folder.finish("", &options.settings, &outcome.inputs, outcome.is_complete(), &outcome.tally, &timing)
+    folder.finish(&outcome.report("", &options.settings), &timing)
 }
 
 /// What an undisturbed run writes.

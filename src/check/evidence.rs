@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Detail, Diagnostic, Evidence, Origin, Pointer, Rul
 use crate::limits::{EVIDENCE_BYTES, EVIDENCE_MARKS};
 use crate::model::{Answer, Boundary, Record, Ref, Session};
 use crate::resolve::inline_markers;
-use crate::text::LineIndex;
+use crate::text::{LineIndex, floor_boundary};
 use std::ops::Range;
 
 /// Adds to the first `count` errors what they need to be shown. `record` is the readable record, if it
@@ -165,12 +165,6 @@ fn window(origin: Origin, number: u64, line: &str, marks: Vec<Range<usize>>) -> 
         window: line[from..to].to_owned(),
         marks: marks.into_iter().filter(inside).map(shift).collect(),
     }
-}
-
-/// The last character boundary at or before byte `at`. (`str::floor_char_boundary` is newer than the
-/// oldest compiler that this crate supports.)
-fn floor_boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }
 
 #[cfg(test)]

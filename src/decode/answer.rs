@@ -1,7 +1,8 @@
 //! The shape of an answer record (contract, section 3).
 
-use super::json::{Tree, read_carefully};
+use super::json::read_carefully;
 use super::node::Node;
+use super::tree::Tree;
 use super::{Field, Findings, Lists, members, required, required_items, required_object, required_string};
 use crate::diagnostic::{At, Code, Expected};
 use crate::model::{Answer, AnswerStatus, ContextSource, Names};

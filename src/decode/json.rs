@@ -8,7 +8,9 @@
 
 use super::lift::{Lifted, Lifter};
 use super::node::{Contents, Node, Number, UsualBoundary, UsualRef};
+use super::tree::Tree;
 use crate::diagnostic::{Code, Detail, Diagnostic, JsonType, Pointer, Segment, SyntaxFault};
+use crate::keys::{Key, index, names};
 use crate::limits::{BUFFER_KEEP_BYTES, DEPTH};
 use crate::model::{Content, recycle};
 use crate::text::is_json_white_space;
@@ -65,6 +67,11 @@ impl<'r> Contents<'r> for FastRecord<'r> {
         let lifted =
             if string.is_empty() { self.lifter.content(self.raw, &self.lifted, place) } else { None };
         lifted.unwrap_or_else(|| Content::of_text(string))
+    }
+
+    fn json_text(&self, key: &Key) -> Option<String> {
+        let value = self.raw.get(find(self.raw, key)?)?;
+        (&read_carefully(value).ok()?).json_text()
     }
 }
 
@@ -192,6 +199,17 @@ impl<'t, 'r> Node<'r> for TapeNode<'t, 'r> {
         }
     }
 
+    fn json_text(self) -> Option<String> {
+        match self.0.first()? {
+            TapeItem::Static(StaticNode::Null) => Some("null".to_owned()),
+            TapeItem::Static(StaticNode::Bool(value)) => Some(value.to_string()),
+            // -0 reads as 0.
+            TapeItem::Static(StaticNode::I64(value)) if *value != 0 => Some(value.to_string()),
+            TapeItem::Static(StaticNode::U64(value)) if *value != 0 => Some(value.to_string()),
+            _ => None,
+        }
+    }
+
     fn members(self) -> Option<Self::Members> {
         match self.0.split_first() {
             Some((TapeItem::Object { len, .. }, rest)) => Some(TapeMembers { rest, left: *len }),
@@ -283,72 +301,6 @@ fn static_number<'r>(value: StaticNode) -> Option<Number<'r>> {
     }
 }
 
-/// A value as the careful reader keeps it.
-#[derive(Debug)]
-pub(crate) enum Tree<'r> {
-    Null,
-    Boolean,
-    Number(&'r str),
-    String(String),
-    Array(Vec<Tree<'r>>),
-    Object(Vec<(String, Tree<'r>)>),
-}
-
-/// The members of an object that was read with care.
-pub(crate) struct TreeMembers<'t, 'r>(std::slice::Iter<'t, (String, Tree<'r>)>);
-
-impl<'t, 'r> Iterator for TreeMembers<'t, 'r> {
-    type Item = (&'t str, &'t Tree<'r>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(name, value)| (name.as_str(), value))
-    }
-}
-
-impl<'t, 'r> Node<'t> for &'t Tree<'r> {
-    type Members = TreeMembers<'t, 'r>;
-    type Items = std::slice::Iter<'t, Tree<'r>>;
-
-    fn json_type(self) -> JsonType {
-        match self {
-            Tree::Null => JsonType::Null,
-            Tree::Boolean => JsonType::Boolean,
-            Tree::Number(_) => JsonType::Number,
-            Tree::String(_) => JsonType::String,
-            Tree::Array(_) => JsonType::Array,
-            Tree::Object(_) => JsonType::Object,
-        }
-    }
-
-    fn string(self) -> Option<&'t str> {
-        match self {
-            Tree::String(string) => Some(string),
-            _ => None,
-        }
-    }
-
-    fn number(self) -> Option<Number<'t>> {
-        match self {
-            Tree::Number(text) => Some(Number::Text(text)),
-            _ => None,
-        }
-    }
-
-    fn members(self) -> Option<Self::Members> {
-        match self {
-            Tree::Object(members) => Some(TreeMembers(members.iter())),
-            _ => None,
-        }
-    }
-
-    fn items(self) -> Option<Self::Items> {
-        match self {
-            Tree::Array(items) => Some(items.iter()),
-            _ => None,
-        }
-    }
-}
-
 /// Why a text cannot be read as one JSON value under the contract's profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ByteFault {
@@ -403,7 +355,7 @@ impl<'r> CarefulReader<'r> {
         match peek {
             Peek::Null => self.json.known_null().map(|()| Tree::Null).map_err(|error| self.fault(&error)),
             Peek::True | Peek::False => {
-                self.json.known_bool(peek).map(|_| Tree::Boolean).map_err(|error| self.fault(&error))
+                self.json.known_bool(peek).map(Tree::Boolean).map_err(|error| self.fault(&error))
             }
             Peek::String => {
                 let string = self.json.known_str().map(str::to_owned);
@@ -514,7 +466,7 @@ pub(crate) fn locate(raw: &[u8], pointer: &Pointer) -> Option<Range<usize>> {
         json.peek().ok()?;
         let before = json.clone();
         let found = match segment {
-            Segment::Name(name) => step_to_member(&mut json, name),
+            Segment::Name(name) => step_to_member(&mut json, |member| names(name, member)),
             Segment::Index(index) => step_to_item(&mut json, *index),
         };
         if found.is_none() {
@@ -528,11 +480,26 @@ pub(crate) fn locate(raw: &[u8], pointer: &Pointer) -> Option<Range<usize>> {
     Some(start..json.current_index())
 }
 
-fn step_to_member(json: &mut Jiter<'_>, wanted: &str) -> Option<()> {
-    let mut found = json.next_object().ok()?? == wanted;
+/// Where in `raw`, which is valid JSON, the value at a key stands: its bytes.
+fn find(raw: &[u8], key: &Key) -> Option<Range<usize>> {
+    let mut json = Jiter::new(raw);
+    for step in key.steps() {
+        match json.peek().ok()? {
+            Peek::Array => step_to_item(&mut json, u32::try_from(index(step)?).ok()?)?,
+            _ => step_to_member(&mut json, |member| names(step, member))?,
+        }
+    }
+    json.peek().ok()?;
+    let start = json.current_index();
+    json.next_skip().ok()?;
+    Some(start..json.current_index())
+}
+
+fn step_to_member(json: &mut Jiter<'_>, is_wanted: impl Fn(&str) -> bool) -> Option<()> {
+    let mut found = is_wanted(json.next_object().ok()??);
     while !found {
         json.next_skip().ok()?;
-        found = json.next_key().ok()?? == wanted;
+        found = is_wanted(json.next_key().ok()??);
     }
     Some(())
 }
@@ -544,6 +511,12 @@ fn step_to_item(json: &mut Jiter<'_>, wanted: u32) -> Option<()> {
         json.array_step().ok()??;
     }
     Some(())
+}
+
+/// Adds a text as a JSON string.
+pub(super) fn write_quoted(text: &str, out: &mut String) {
+    // A string always has a JSON form.
+    out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
 /// Reads JSON that sourcecheck itself has written.

@@ -2,17 +2,21 @@
 
 mod answer;
 pub(crate) mod json;
+mod keys;
 mod lift;
 mod node;
 mod session;
+mod tree;
 
 use crate::diagnostic::{At, Code, Detail, Diagnostic, Expected};
+use crate::keys::{Key, Keys};
 use crate::model::{Annotation, ContextSource, Document, Record, SourceRef};
-use crate::verdict::{Id, Kind};
-use json::Tree;
+use crate::verdict::{Group, Id, Kind};
+use keys::read_keys;
 pub(crate) use node::Decoded;
 use node::{Contents, Node, Number};
 use std::cell::OnceCell;
+pub(crate) use tree::Tree;
 
 /// Lists whose memory goes from record to record.
 #[derive(Default)]
@@ -29,6 +33,8 @@ pub(crate) struct Lists<'r> {
 pub(crate) struct Findings {
     pub(crate) id: Option<Id>,
     pub(crate) kind: Option<Kind>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) cluster: Option<String>,
     pub(crate) errors: Vec<Diagnostic>,
     /// Something turns on digits that this reader has lost: read the record with care.
     pub(crate) unsure: bool,
@@ -40,6 +46,23 @@ impl Findings {
         self.errors.push(Diagnostic::new(code, at.pointer()));
     }
 
+    /// `id` is echoed as given; of a type that is neither string nor number it is ignored.
+    fn set_id<'r>(&mut self, node: impl Node<'r>, contents: &impl Contents<'r>) {
+        self.id = match (node.string(), node.number()) {
+            (Some(text), _) => Some(Id::Text(contents.content(text).text().into_owned())),
+            // -0 reads as 0: only the careful reader knows which it was.
+            (_, Some(Number::Integer(0) | Number::Double(_))) => {
+                self.unsure = true;
+                None
+            }
+            (_, Some(Number::Integer(number))) => {
+                Some(Id::Number(itoa::Buffer::new().format(number).to_owned()))
+            }
+            (_, Some(Number::Text(text))) => Some(Id::Number(text.to_owned())),
+            (None, None) => None,
+        };
+    }
+
     #[cold]
     fn wrong_type<'r>(&mut self, expected: Expected, found: impl Node<'r>, at: &At<'_>) {
         let detail = Detail::Type { expected, found: found.json_type() };
@@ -49,10 +72,24 @@ impl Findings {
 
 /// Decodes one record. `None` where it is malformed: then `findings` holds every error, in the
 /// order of sections 2 and 3 of the contract. An answer's `output` is read into `inner`; `contents`
-/// belongs to the reader of `root`.
+/// belongs to the reader of `root`. What the `keys` lead to is read of every record.
 pub(crate) fn decode<'r, N: Node<'r>>(
     root: N,
     contents: &impl Contents<'r>,
+    keys: &Keys,
+    inner: &'r OnceCell<Tree<'r>>,
+    lists: Lists<'r>,
+    findings: &mut Findings,
+) -> Option<Record<'r>> {
+    let record = decode_record(root, contents, keys.id == Key::ID, inner, lists, findings);
+    read_keys(root, contents, keys, findings);
+    record.filter(|_| findings.errors.is_empty())
+}
+
+fn decode_record<'r, N: Node<'r>>(
+    root: N,
+    contents: &impl Contents<'r>,
+    has_id: bool,
     inner: &'r OnceCell<Tree<'r>>,
     lists: Lists<'r>,
     findings: &mut Findings,
@@ -62,9 +99,11 @@ pub(crate) fn decode<'r, N: Node<'r>>(
         context = "context", status = "status", answer = "answer", citations = "citations", output = "output");
     let (id, documents, annotations, session, context, status, answer, citations, output) =
         required_object(root, found, at, findings)?;
-    read_id(id, at, findings);
+    if has_id {
+        read_id(id, contents, at, findings);
+    }
     let is_session = !documents.is_absent() || !session.is_absent();
-    let record = match (is_session, !context.is_absent()) {
+    match (is_session, !context.is_absent()) {
         (true, true) => {
             findings.error(Code::ConflictingFields, &at.name("context"));
             None
@@ -83,28 +122,15 @@ pub(crate) fn decode<'r, N: Node<'r>>(
             let fields = answer::AnswerFields { form: [status, answer, citations], output, context };
             answer::answer(&fields, inner, lists, findings).map(Record::Answer)
         }
-    };
-    record.filter(|_| findings.errors.is_empty())
+    }
 }
 
-/// `id` is echoed as given; of a type that is neither string nor number it is ignored.
-fn read_id<'r>(id: Field<impl Node<'r>>, at: &At<'_>, findings: &mut Findings) {
-    let node = match id {
-        Field::Absent => return,
-        Field::Twice => return findings.error(Code::DuplicateField, &at.name("id")),
-        Field::Once(node) => node,
-    };
-    findings.id = match (node.string(), node.number()) {
-        (Some(text), _) => Some(Id::Text(text.to_owned())),
-        // -0 reads as 0: only the careful reader knows which it was.
-        (_, Some(Number::Integer(0) | Number::Double(_))) => {
-            findings.unsure = true;
-            None
-        }
-        (_, Some(Number::Integer(number))) => Some(Id::Number(itoa::Buffer::new().format(number).to_owned())),
-        (_, Some(Number::Text(text))) => Some(Id::Number(text.to_owned())),
-        (None, None) => None,
-    };
+fn read_id<'r>(id: Field<impl Node<'r>>, contents: &impl Contents<'r>, at: &At<'_>, findings: &mut Findings) {
+    match id {
+        Field::Absent => {}
+        Field::Twice => findings.error(Code::DuplicateField, &at.name("id")),
+        Field::Once(node) => findings.set_id(node, contents),
+    }
 }
 
 /// A member that the checker reads.

@@ -1,6 +1,7 @@
 //! A value of a record, whatever has read it: what decoding asks of both readers.
 
 use crate::diagnostic::JsonType;
+use crate::keys::Key;
 use crate::model::Content;
 
 /// A value of a record, whatever read it. Strings live as long as the record's decoded bytes.
@@ -13,6 +14,8 @@ pub(crate) trait Node<'r>: Copy {
     fn json_type(self) -> JsonType;
     fn string(self) -> Option<&'r str>;
     fn number(self) -> Option<Number<'r>>;
+    /// A value that is no string as JSON text, if the reader knows every digit of it.
+    fn json_text(self) -> Option<String>;
     fn members(self) -> Option<Self::Members>;
     fn items(self) -> Option<Self::Items>;
 
@@ -43,6 +46,9 @@ pub(crate) type UsualRef<'r> = (&'r str, UsualBoundary<'r>, UsualBoundary<'r>);
 pub(crate) trait Contents<'r> {
     /// The content whose string is `string`.
     fn content(&self, string: &'r str) -> Content<'r>;
+
+    /// The value at a key as JSON text, where its node does not know it; the key leads to one value.
+    fn json_text(&self, key: &Key) -> Option<String>;
 }
 
 /// Contents that were all decoded with the record.
@@ -51,6 +57,10 @@ pub(crate) struct Decoded;
 impl<'r> Contents<'r> for Decoded {
     fn content(&self, string: &'r str) -> Content<'r> {
         Content::of_text(string)
+    }
+
+    fn json_text(&self, _: &Key) -> Option<String> {
+        None
     }
 }
 

@@ -63,23 +63,50 @@ impl Input {
 /// `.ndjson` files directly in it and their `.gz` and `.zst` forms, in the order of their paths'
 /// bytes. Names that start with a dot are skipped.
 ///
+/// With `recursive` the directories in it count too, but for those that symbolic links lead to.
+///
 /// # Errors
-/// A directory that cannot be listed. A path that cannot be opened is found out later, when its turn
-/// comes.
-pub fn expand(storage: &Arc<dyn Storage>, path: &Path) -> io::Result<Vec<Input>> {
+/// A directory that cannot be listed. A path that cannot be opened, or a directory below that cannot be
+/// listed, is found out later, when its turn comes.
+pub fn expand(storage: &Arc<dyn Storage>, path: &Path, recursive: bool) -> io::Result<Vec<Input>> {
     if !storage.stat(path).is_ok_and(|stat| stat.is_dir) {
         return Ok(vec![Input::from_path(Arc::clone(storage), path)]);
     }
-    let mut paths: Vec<PathBuf> = storage.list(path)?;
-    paths.retain(|path| is_corpus_file(path) && !storage.stat(path).is_ok_and(|stat| stat.is_dir));
+    let mut paths = Vec::new();
+    let mut folders = storage.list(path).map(|found| sort_out(storage, found, &mut paths))?;
+    while let Some(folder) = folders.pop().filter(|_| recursive) {
+        match storage.list(&folder) {
+            Ok(found) => folders.extend(sort_out(storage, found, &mut paths)),
+            // To open it fails as well, and then it is told.
+            Err(_) => paths.push(folder),
+        }
+    }
     paths.sort_by(|a, b| a.as_os_str().as_encoded_bytes().cmp(b.as_os_str().as_encoded_bytes()));
     Ok(paths.iter().map(|path| Input::from_path(Arc::clone(storage), path)).collect())
+}
+
+/// Adds the corpus files among the paths in a directory to `files`; gives the directories.
+fn sort_out(storage: &Arc<dyn Storage>, found: Vec<PathBuf>, files: &mut Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for path in found.into_iter().filter(|path| !is_hidden(path)) {
+        match storage.stat(&path) {
+            Ok(stat) if stat.is_dir && !stat.is_link => folders.push(path),
+            Ok(stat) if stat.is_dir => {}
+            _ if is_corpus_file(&path) => files.push(path),
+            _ => {}
+        }
+    }
+    folders
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 fn is_corpus_file(path: &Path) -> bool {
     let Some(name) = path.file_name() else { return false };
     let name = name.to_string_lossy();
-    !name.starts_with('.') && base_ends_in(&name, &[".json", ".jsonl", ".ndjson"])
+    base_ends_in(&name, &[".json", ".jsonl", ".ndjson"])
 }
 
 /// Whether a name, without the ending of a compression, has one of the endings.

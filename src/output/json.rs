@@ -3,7 +3,7 @@
 use super::sanitize::is_unsafe;
 use super::words::{constant_message, message};
 use crate::diagnostic::{Diagnostic, Pointer, Segment};
-use crate::verdict::{AnswerFacts, BANDS, Facts, Id, RecordVerdict, SessionFacts, Share};
+use crate::verdict::{AnswerFacts, BANDS, Facts, Group, Id, RecordVerdict, SessionFacts, Share};
 use std::io::Write as _;
 
 /// Writes one verdict on a record of the input `file`, as one line with its LF.
@@ -42,6 +42,13 @@ pub(crate) fn write_verdict_after(head: &[u8], verdict: &RecordVerdict, out: &mu
     if let Some(kind) = verdict.kind {
         write_plain(",\"kind\":\"", kind.name(), "\"", out);
     }
+    if let Some(groups) = &verdict.groups {
+        write_groups(groups, out);
+    }
+    if let Some(cluster) = &verdict.cluster {
+        out.extend_from_slice(b",\"cluster\":");
+        write_string(cluster, out);
+    }
     write_plain(",\"status\":\"", verdict.status.name(), "\"", out);
     out.extend_from_slice(b",\"errors\":");
     write_list(&verdict.errors, "code", out);
@@ -61,6 +68,23 @@ pub fn write_verdict_to_string(file: &str, verdict: &RecordVerdict) -> String {
     write_verdict(file, verdict, &mut out);
     out.pop();
     String::from_utf8(out).unwrap_or_default()
+}
+
+/// `null` stands for a member that is absent.
+fn write_groups(groups: &[Group], out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"groups\":{");
+    for (i, group) in groups.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        write_string(group.pointer, out);
+        out.push(b':');
+        match &group.value {
+            Some(value) => write_string(value, out),
+            None => out.extend_from_slice(b"null"),
+        }
+    }
+    out.push(b'}');
 }
 
 fn write_list(findings: &[Diagnostic], rule: &str, out: &mut Vec<u8>) {
@@ -175,7 +199,7 @@ fn write_pointer(pointer: &Pointer, out: &mut Vec<u8>) {
     for segment in pointer.segments() {
         out.push(b'/');
         match segment {
-            Segment::Name(name) => out.extend_from_slice(name.as_bytes()),
+            Segment::Name(name) => write_escaped(name, out),
             Segment::Index(index) => write_number(u64::from(*index), out),
         }
     }

@@ -4,12 +4,14 @@
 use super::tables::status_of;
 use crate::diagnostic::{Code, Lint, Rule};
 use crate::error::Error;
-use crate::settings::{InputFormat, Level, Settings};
-use crate::summary::{CodeTally, Histogram, InputTally, Metric, MetricSums, Place, Tally};
+use crate::keys::Key;
+use crate::settings::{InputFormat, Level, Settings, Verdicts};
+use crate::summary::{ALL, CodeTally, Groups, Histogram, InputTally, Metric, MetricSums, Place, Tally};
 use crate::text::UNICODE_VERSION;
 use crate::verdict::Status;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 /// The version of the shape of `run.json`.
 pub const RUN_SCHEMA: u32 = 1;
@@ -51,6 +53,21 @@ pub struct SettingsPart {
     pub sentences: bool,
     /// The level of every lint: `allow`, `warn` or `deny`.
     pub lints: BTreeMap<String, String>,
+    /// Where an `id` stands; written where that is not `/id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The pointers that the run is grouped by; written where there are some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub group_by: Vec<String>,
+    /// The pointer whose value makes adjacent records one cluster; written where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    /// `problems` where only the verdicts on records that are not valid were written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<String>,
+    /// Whether the verdicts are compressed; written where they are.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub compress: bool,
 }
 
 /// One input, as `run.json` has it.
@@ -85,12 +102,16 @@ pub struct Balance {
     pub malformed: u64,
 }
 
-/// The tallies of one group. Sums are decimal strings: they pass 64 bits.
+/// The tallies of one group. Sums are decimal strings: they pass 64 bits. What is zero is written for
+/// `all` alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupPart {
     /// The group's name, as in the CSV.
     pub group: String,
-    /// The sums of every metric, by name.
+    /// Records by status: valid, invalid, malformed.
+    #[serde(default)]
+    pub statuses: [u64; 3],
+    /// The sums of the metrics, by name.
     pub metrics: Vec<MetricPart>,
     /// The tally of every code, then of every lint.
     pub codes: Vec<CodePart>,
@@ -104,21 +125,49 @@ pub struct MetricPart {
     /// The metric's name.
     pub metric: String,
     /// Σn; of `confidence.mean` in units of 1e-9.
-    pub n: String,
+    #[serde(with = "decimal")]
+    pub n: u128,
     /// Σd.
-    pub d: String,
+    #[serde(with = "decimal")]
+    pub d: u128,
     /// Σn².
-    pub nn: String,
+    #[serde(with = "decimal")]
+    pub nn: u128,
     /// Σnd.
-    pub nd: String,
+    #[serde(with = "decimal")]
+    pub nd: u128,
     /// Σd².
-    pub dd: String,
+    #[serde(with = "decimal")]
+    pub dd: u128,
     /// Records with d > 0.
-    pub records: String,
-    /// Of those, with n < d.
-    pub below: String,
-    /// Of those, with n > 0.
-    pub above_zero: String,
+    #[serde(with = "decimal")]
+    pub records: u64,
+    /// Clusters with d > 0; written in a run with clusters, whose squares and products are of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<String>,
+    /// Of the records (or clusters), those with n < d.
+    #[serde(with = "decimal")]
+    pub below: u64,
+    /// Of the records (or clusters), those with n > 0.
+    #[serde(with = "decimal")]
+    pub above_zero: u64,
+}
+
+/// Whole numbers as decimal strings.
+mod decimal {
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    pub(super) fn serialize<T: Display, S: Serializer>(number: &T, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(number)
+    }
+
+    pub(super) fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map_err(|_| D::Error::custom(format!("{text:?} is no whole number that fits")))
+    }
 }
 
 /// The tally of one code or lint.
@@ -158,9 +207,44 @@ pub struct TimingFile {
     pub host: String,
 }
 
+/// What a run has come to, for the files of its folder.
+#[derive(Clone, Copy, Debug)]
+pub struct RunReport<'a> {
+    /// The name that was given to the run; empty without one.
+    pub run: &'a str,
+    /// Its settings.
+    pub settings: &'a Settings,
+    /// What was read.
+    pub inputs: &'a [InputTally],
+    /// Whether every input was read to its end.
+    pub complete: bool,
+    /// The counts over all records.
+    pub tally: &'a Tally,
+    /// The counts by group.
+    pub groups: &'a Groups,
+}
+
+/// Writes `run.json`: `all` and what stands before it laid out for people, then a line for each group.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_run_file(report: &RunReport<'_>, out: &mut dyn Write) -> io::Result<()> {
+    const END: &str = "\n  ]\n}";
+    let head = serde_json::to_string_pretty(&RunFile::of_all(report))?;
+    // The list of tallies comes last, and `all` is in it.
+    let (head, end) = head.strip_suffix(END).map_or((head.as_str(), ""), |head| (head, END));
+    out.write_all(head.as_bytes())?;
+    for (name, tally) in report.groups.held() {
+        out.write_all(b",\n    ")?;
+        serde_json::to_writer(&mut *out, &GroupPart::new(&name, report.settings, tally))?;
+    }
+    writeln!(out, "{end}")
+}
+
 impl RunFile {
-    /// The file of a run.
-    pub fn new(run: &str, settings: &Settings, inputs: &[InputTally], complete: bool, tally: &Tally) -> Self {
+    /// The file with the tallies of `all` alone.
+    fn of_all(report: &RunReport<'_>) -> Self {
+        let RunReport { run, settings, inputs, complete, tally, .. } = *report;
         let sum = |count: fn(&InputTally) -> u64| inputs.iter().map(count).sum();
         Self {
             schema: RUN_SCHEMA,
@@ -178,16 +262,8 @@ impl RunFile {
                 invalid: tally.of_status(Status::Invalid),
                 malformed: tally.of_status(Status::Malformed),
             },
-            tallies: vec![GroupPart::new("all", settings, tally)],
+            tallies: vec![GroupPart::new(ALL, settings, tally)],
         }
-    }
-
-    /// The file's bytes.
-    ///
-    /// # Errors
-    /// None in practice: it writes to memory.
-    pub fn to_json(&self) -> Result<Vec<u8>, Error> {
-        to_json(self)
     }
 
     /// Reads a file back.
@@ -211,12 +287,18 @@ impl RunFile {
     /// # Errors
     /// A number or name that this version does not know.
     pub fn tally(&self) -> Result<Tally, Error> {
-        let all = self.tallies.iter().find(|part| part.group == "all");
-        let all = all.ok_or_else(|| Error::setting("this run.json has no tallies of `all`"))?;
-        let mut tally =
-            all.to_tally().ok_or_else(|| Error::setting("this run.json has tallies that cannot be read"))?;
-        tally.statuses = [self.balance.valid, self.balance.invalid, self.balance.malformed];
-        Ok(tally)
+        let all = self.tallies.iter().find(|part| part.group == ALL);
+        all.ok_or_else(|| Error::setting("this run.json has no tallies of `all`"))?.tally()
+    }
+}
+
+impl GroupPart {
+    /// The group's tally, as it was counted.
+    ///
+    /// # Errors
+    /// A number or name that this version does not know.
+    pub fn tally(&self) -> Result<Tally, Error> {
+        self.to_tally().ok_or_else(|| Error::setting("this run.json has tallies that cannot be read"))
     }
 }
 
@@ -240,6 +322,10 @@ fn yes() -> bool {
     true
 }
 
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 impl SettingsPart {
     fn new(settings: &Settings) -> Self {
         let level = |lint: &Lint| match settings.lints.get(*lint) {
@@ -247,6 +333,7 @@ impl SettingsPart {
             Level::Warn => "warn",
             Level::Deny => "deny",
         };
+        let (keys, text) = (&settings.keys, |key: &Key| key.text().to_owned());
         let input_format = match settings.input_format {
             InputFormat::Auto => "auto",
             InputFormat::Json => "json",
@@ -258,6 +345,11 @@ impl SettingsPart {
             claim_paths: settings.claim_paths.globs().map(str::to_owned).collect(),
             sentences: settings.sentences,
             lints: Lint::ALL.iter().map(|lint| (lint.name().to_owned(), level(lint).to_owned())).collect(),
+            id: (keys.id != Key::ID).then(|| text(&keys.id)),
+            group_by: keys.groups.iter().map(text).collect(),
+            cluster: keys.cluster.as_ref().map(text),
+            verdicts: (settings.verdicts == Verdicts::Problems).then(|| "problems".to_owned()),
+            compress: settings.compress,
         }
     }
 }
@@ -284,17 +376,23 @@ fn histograms(tally: &Tally) -> [(Metric, &Histogram); 2] {
 
 impl GroupPart {
     fn new(group: &str, settings: &Settings, tally: &Tally) -> Self {
+        let (is_all, is_clustered) = (group == ALL, settings.keys.cluster.is_some());
+        let metrics = Metric::ALL.iter().map(|metric| (*metric, tally.metric(*metric)));
+        let codes = rules().map(|rule| (rule, tally.rule(rule)));
+        let bins = histograms(tally).into_iter();
         Self {
             group: group.to_owned(),
-            metrics: Metric::ALL
-                .iter()
-                .map(|metric| MetricPart::new(*metric, tally.metric(*metric)))
+            statuses: tally.statuses,
+            metrics: metrics
+                .filter(|(_, sums)| is_all || sums.d > 0)
+                .map(|(metric, sums)| MetricPart::new(metric, sums, is_clustered))
                 .collect(),
-            codes: rules()
-                .map(|rule| CodePart::new(rule, status_of(rule, &settings.lints), tally.rule(rule)))
+            codes: codes
+                .filter(|(_, found)| is_all || found.count > 0)
+                .map(|(rule, found)| CodePart::new(rule, status_of(rule, &settings.lints), found))
                 .collect(),
-            coverage_histogram: histograms(tally)
-                .into_iter()
+            coverage_histogram: bins
+                .filter(|(_, histogram)| is_all || **histogram != Histogram::default())
                 .map(|(metric, histogram)| (metric.name().to_owned(), histogram.0.to_vec()))
                 .collect(),
         }
@@ -302,49 +400,37 @@ impl GroupPart {
 
     fn to_tally(&self) -> Option<Tally> {
         let mut tally = Tally::default();
+        tally.statuses = self.statuses;
         for part in &self.metrics {
             let metric = Metric::ALL.iter().find(|metric| metric.name() == part.metric)?;
             *tally.metric_mut(*metric) = part.to_sums()?;
         }
-        for part in &self.codes {
+        for part in self.codes.iter().filter(|part| part.count > 0) {
             let rule = rules().find(|rule| rule.name() == part.code)?;
             let first = part.first.as_ref().map(|first| Place { input: first.input, line: first.line });
             *tally.rule_mut(rule) = CodeTally { count: part.count, records: part.records, first };
         }
-        let bins = |metric: Metric| self.coverage_histogram.get(metric.name())?.as_slice().try_into().ok();
-        tally.coverage_chars = Histogram(bins(Metric::CoverageChars)?);
-        tally.coverage_sentences = Histogram(bins(Metric::CoverageSentences)?);
+        let bins = |metric: Metric| match self.coverage_histogram.get(metric.name()) {
+            None => Some(Histogram::default()),
+            Some(bins) => bins.as_slice().try_into().ok().map(Histogram),
+        };
+        tally.coverage_chars = bins(Metric::CoverageChars)?;
+        tally.coverage_sentences = bins(Metric::CoverageSentences)?;
         Some(tally)
     }
 }
 
 impl MetricPart {
-    fn new(metric: Metric, sums: &MetricSums) -> Self {
-        Self {
-            metric: metric.name().to_owned(),
-            n: sums.n.to_string(),
-            d: sums.d.to_string(),
-            nn: sums.nn.to_string(),
-            nd: sums.nd.to_string(),
-            dd: sums.dd.to_string(),
-            records: sums.records.to_string(),
-            below: sums.below.to_string(),
-            above_zero: sums.above_zero.to_string(),
-        }
+    fn new(metric: Metric, sums: &MetricSums, is_clustered: bool) -> Self {
+        let MetricSums { n, d, nn, nd, dd, records, clusters, below, above_zero } = *sums;
+        let clusters = is_clustered.then(|| clusters.to_string());
+        Self { metric: metric.name().to_owned(), n, d, nn, nd, dd, records, clusters, below, above_zero }
     }
 
     fn to_sums(&self) -> Option<MetricSums> {
-        Some(MetricSums {
-            n: self.n.parse().ok()?,
-            d: self.d.parse().ok()?,
-            nn: self.nn.parse().ok()?,
-            nd: self.nd.parse().ok()?,
-            dd: self.dd.parse().ok()?,
-            records: self.records.parse().ok()?,
-            clusters: self.records.parse().ok()?,
-            below: self.below.parse().ok()?,
-            above_zero: self.above_zero.parse().ok()?,
-        })
+        let Self { n, d, nn, nd, dd, records, below, above_zero, .. } = *self;
+        let clusters = self.clusters.as_ref().map_or(Some(records), |clusters| clusters.parse().ok())?;
+        Some(MetricSums { n, d, nn, nd, dd, records, clusters, below, above_zero })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The one trait between a run and whatever listens to it.
 
 use crate::error::Error;
-use crate::summary::Tally;
+use crate::summary::{RecordCounts, Tally};
 use crate::verdict::RecordVerdict;
 use std::sync::Arc;
 
@@ -44,6 +44,8 @@ pub struct CheckedBatch {
     pub verdicts: Vec<RecordVerdict>,
     /// What the batch adds to the run's tally.
     pub tally: Tally,
+    /// What each record adds to its groups, in a run that has groups or clusters.
+    pub records: Vec<RecordCounts>,
     /// Errors in the batch, denied lints among them.
     pub errors: u64,
     /// Blank lines in the batch.

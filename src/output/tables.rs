@@ -1,19 +1,23 @@
 //! `summary.csv` and `codes.csv` (contract, section 8).
 
 use super::json::write_billionths;
+use super::run_json::RunReport;
 use super::sanitize::csv_cell;
 use crate::diagnostic::{Code, Lint, Rule};
 use crate::settings::{Level, LintLevels};
-use crate::summary::{CodeTally, InputTally, Metric, MetricSums, Tally};
+use crate::summary::{ALL, CodeTally, InputTally, Metric, MetricSums, Tally};
+use std::borrow::Cow;
 
-/// The group that holds every record.
-const ALL: &str = "all";
+/// The tallies that tables show: `all`, then the groups.
+fn shown<'a>(report: &RunReport<'a>) -> impl Iterator<Item = (String, Cow<'a, Tally>)> {
+    std::iter::once((ALL.to_owned(), Cow::Borrowed(report.tally))).chain(report.groups.shown())
+}
 
 /// `summary.csv`: one row a group and metric.
 ///
 /// # Errors
 /// None in practice: it writes to memory.
-pub fn write_summary(run: &str, tally: &Tally) -> Result<Vec<u8>, csv::Error> {
+pub fn write_summary(report: &RunReport<'_>) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
         "run",
@@ -27,10 +31,14 @@ pub fn write_summary(run: &str, tally: &Tally) -> Result<Vec<u8>, csv::Error> {
         "ci_high",
         "records",
     ])?;
-    let run = csv_cell(run);
-    for metric in Metric::ALL {
-        let row = summary_row(*metric, tally.metric(*metric));
-        writer.write_record([&run, ALL, metric.name()].into_iter().chain(row.iter().map(String::as_str)))?;
+    let run = csv_cell(report.run);
+    for (group, tally) in shown(report) {
+        let group = csv_cell(&group);
+        for metric in Metric::ALL {
+            let row = summary_row(*metric, tally.metric(*metric));
+            let place = [run.as_ref(), group.as_ref(), metric.name()];
+            writer.write_record(place.into_iter().chain(row.iter().map(String::as_str)))?;
+        }
     }
     finish(writer)
 }
@@ -65,12 +73,7 @@ fn numerator(metric: Metric, sums: &MetricSums) -> String {
 ///
 /// # Errors
 /// None in practice: it writes to memory.
-pub fn write_codes(
-    run: &str,
-    tally: &Tally,
-    levels: &LintLevels,
-    inputs: &[InputTally],
-) -> Result<Vec<u8>, csv::Error> {
+pub fn write_codes(report: &RunReport<'_>) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
         "run",
@@ -82,22 +85,19 @@ pub fn write_codes(
         "first_file",
         "first_line",
     ])?;
-    let codes = Code::ALL.iter().map(|code| (Rule::Code(*code), status_of(Rule::Code(*code), levels)));
-    let lints = Lint::ALL.iter().map(|lint| (Rule::Lint(*lint), status_of(Rule::Lint(*lint), levels)));
-    for (rule, status) in codes.chain(lints) {
-        let found = tally.rule(rule);
-        let (file, line) = first(found, inputs);
-        let (count, records) = (found.count.to_string(), found.records.to_string());
-        writer.write_record([
-            &csv_cell(run),
-            ALL,
-            rule.name(),
-            status,
-            &count,
-            &records,
-            &csv_cell(&file),
-            &line,
-        ])?;
+    let run = csv_cell(report.run);
+    for (group, tally) in shown(report) {
+        let group = csv_cell(&group);
+        let codes = Code::ALL.iter().copied().map(Rule::Code);
+        for rule in codes.chain(Lint::ALL.iter().copied().map(Rule::Lint)) {
+            let found = tally.rule(rule);
+            let status = status_of(rule, &report.settings.lints);
+            let (file, line) = first(found, report.inputs);
+            let (count, records) = (found.count.to_string(), found.records.to_string());
+            let place = [run.as_ref(), group.as_ref(), rule.name()];
+            let row = [status, &count, &records, &csv_cell(&file), &line];
+            writer.write_record(place.into_iter().chain(row))?;
+        }
     }
     finish(writer)
 }

@@ -7,7 +7,7 @@ use super::sink::{CheckedBatch, Sink, Wants};
 use super::words::message;
 use crate::diagnostic::{Code, Diagnostic, Evidence, Lint, Origin, Rule};
 use crate::error::Error;
-use crate::summary::{InputTally, Metric, Tally};
+use crate::summary::{GateOutcome, GateResult, InputTally, Metric, Tally};
 use crate::verdict::{Id, RecordVerdict, Status};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::fmt::Write as _;
@@ -229,4 +229,33 @@ pub fn write_text_summary(
     inputs: &[InputTally],
 ) -> std::io::Result<()> {
     writer.write_all(summary(tally, inputs).as_bytes())
+}
+
+/// Writes what each gate came to, one a line.
+///
+/// # Errors
+/// A failed write.
+pub fn write_gates(mut writer: impl Write, gates: &[GateResult]) -> std::io::Result<()> {
+    for gate in gates {
+        let how = if gate.holds() { "holds" } else { "FAILS" };
+        writeln!(writer, "gate {how}: {}: {}", Safe(&gate.gate), gate_words(gate))?;
+    }
+    Ok(())
+}
+
+fn gate_words(gate: &GateResult) -> String {
+    let found = gate.estimate.map_or(String::new(), |estimate| {
+        let interval = estimate
+            .interval
+            .map_or(String::new(), |(low, high)| format!(", 95 % interval {low:.4} to {high:.4}"));
+        format!("{:.4}{interval}, {} records", estimate.value, gate.records)
+    });
+    match gate.outcome {
+        GateOutcome::Holds | GateOutcome::Fails => found,
+        GateOutcome::NoGroup => "no record is in this group".to_owned(),
+        GateOutcome::Undefined => "undefined, since there is nothing that it counts".to_owned(),
+        GateOutcome::NotAllKnown => format!(
+            "{found}, but coverage.known is below 1: records with nothing to cover are not in it; say with --claim-path what should be covered, or give coverage.known a gate too"
+        ),
+    }
 }

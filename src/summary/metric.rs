@@ -50,6 +50,9 @@ metrics! {
     IndependenceDocuments "independence.documents" "Distinct documents cited, of distinct spans or chunks cited."
 }
 
+/// What one record adds to every metric, in their order.
+pub type Shares = [Share; Metric::ALL.len()];
+
 impl Metric {
     /// Whether the numerator is counted in units of 1e-9.
     pub fn is_in_billionths(self) -> bool {
@@ -68,7 +71,7 @@ impl Metric {
 
     /// The same for every metric, in their order.
     #[inline]
-    pub(super) fn all_of(verdict: &RecordVerdict) -> [Share; Self::ALL.len()] {
+    pub fn all_of(verdict: &RecordVerdict) -> Shares {
         let mut shares = [Share::default(); Self::ALL.len()];
         let mut set = |metric: Self, part: u64, whole: u64| shares[metric as usize] = Share { part, whole };
         set(Self::ValidityRecords, u64::from(verdict.status == Status::Valid), 1);
@@ -149,6 +152,11 @@ pub struct MetricSums {
 
 impl MetricSums {
     pub(super) fn add(&mut self, share: Share, unit: u64) {
+        self.add_cluster(share, unit, 1);
+    }
+
+    /// Adds what some records come to that are one cluster.
+    pub(super) fn add_cluster(&mut self, share: Share, unit: u64, records: u64) {
         if share.whole == 0 {
             return;
         }
@@ -158,7 +166,7 @@ impl MetricSums {
         self.nn += n * n;
         self.nd += n * d;
         self.dd += d * d;
-        self.records += 1;
+        self.records += records;
         self.clusters += 1;
         self.below += u64::from(n < d * u128::from(unit));
         self.above_zero += u64::from(n > 0);

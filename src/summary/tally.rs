@@ -1,7 +1,7 @@
 //! What a run counts.
 
-use super::metric::{Metric, MetricSums};
-use crate::diagnostic::{Code, Diagnostic, Lint, Rule};
+use super::metric::{Metric, MetricSums, Shares};
+use crate::diagnostic::{Code, Lint, Rule};
 use crate::limits::HISTOGRAM_BINS;
 use crate::verdict::{RecordVerdict, Share, Status};
 
@@ -56,8 +56,8 @@ pub struct Tally {
     /// Records by status: valid, invalid, malformed.
     pub statuses: [u64; 3],
     metrics: Vec<MetricSums>,
-    codes: Vec<CodeTally>,
-    lints: Vec<CodeTally>,
+    /// By code, then by lint; empty until one is found.
+    rules: Vec<CodeTally>,
     /// Records by their coverage in characters.
     pub coverage_chars: Histogram,
     /// Records by their coverage in sentences.
@@ -69,39 +69,58 @@ impl Default for Tally {
         Self {
             statuses: [0; 3],
             metrics: vec![MetricSums::default(); Metric::ALL.len()],
-            codes: vec![CodeTally::default(); Code::ALL.len()],
-            lints: vec![CodeTally::default(); Lint::ALL.len()],
+            rules: Vec::new(),
             coverage_chars: Histogram::default(),
             coverage_sentences: Histogram::default(),
         }
     }
 }
 
+/// The place of a code, or of a lint after the codes.
+fn index(rule: Rule) -> usize {
+    match rule {
+        Rule::Code(code) => code as usize,
+        Rule::Lint(lint) => Code::ALL.len() + lint as usize,
+    }
+}
+
 impl Tally {
     /// Counts one record.
     pub fn add(&mut self, verdict: &RecordVerdict, place: Place) {
-        self.statuses[verdict.status as usize] += 1;
         let shares = Metric::all_of(verdict);
-        for ((metric, share), sums) in Metric::ALL.iter().zip(shares).zip(&mut self.metrics) {
-            sums.add(share, metric.unit());
-        }
-        self.coverage_chars.add(shares[Metric::CoverageChars as usize]);
-        self.coverage_sentences.add(shares[Metric::CoverageSentences as usize]);
-        self.add_findings(&verdict.errors, place);
-        self.add_findings(&verdict.lints, place);
+        self.add_status(verdict.status);
+        self.add_shares(&shares);
+        self.add_to_histograms(&shares);
+        self.add_findings(verdict.errors.iter().chain(&verdict.lints).map(|finding| finding.rule), place);
     }
 
-    fn add_findings(&mut self, findings: &[Diagnostic], place: Place) {
+    pub(super) fn add_status(&mut self, status: Status) {
+        self.statuses[status as usize] += 1;
+    }
+
+    pub(super) fn add_shares(&mut self, shares: &Shares) {
+        for ((metric, share), sums) in Metric::ALL.iter().zip(shares).zip(&mut self.metrics) {
+            sums.add(*share, metric.unit());
+        }
+    }
+
+    pub(super) fn add_to_histograms(&mut self, shares: &Shares) {
+        self.coverage_chars.add(shares[Metric::CoverageChars as usize]);
+        self.coverage_sentences.add(shares[Metric::CoverageSentences as usize]);
+    }
+
+    pub(super) fn add_findings(&mut self, findings: impl Iterator<Item = Rule>, place: Place) {
         // A bit for each code, then for each lint, that this record has had.
         let mut seen = 0u128;
-        for finding in findings {
-            let (tally, bit) = match finding.rule {
-                Rule::Code(code) => (&mut self.codes[code as usize], code as usize),
-                Rule::Lint(lint) => (&mut self.lints[lint as usize], Code::ALL.len() + lint as usize),
-            };
-            let is_first = seen & (1 << bit) == 0;
-            seen |= 1 << bit;
-            tally.merge(&CodeTally { count: 1, records: u64::from(is_first), first: Some(place) });
+        for rule in findings {
+            let bit = 1 << index(rule);
+            let is_first = seen & bit == 0;
+            seen |= bit;
+            self.rule_mut(rule).merge(&CodeTally {
+                count: 1,
+                records: u64::from(is_first),
+                first: Some(place),
+            });
         }
     }
 
@@ -109,8 +128,10 @@ impl Tally {
     pub fn merge(&mut self, other: &Self) {
         self.statuses.iter_mut().zip(other.statuses).for_each(|(mine, theirs)| *mine += theirs);
         self.metrics.iter_mut().zip(&other.metrics).for_each(|(mine, theirs)| mine.merge(theirs));
-        self.codes.iter_mut().zip(&other.codes).for_each(|(mine, theirs)| mine.merge(theirs));
-        self.lints.iter_mut().zip(&other.lints).for_each(|(mine, theirs)| mine.merge(theirs));
+        if self.rules.len() < other.rules.len() {
+            self.rules.resize(other.rules.len(), CodeTally::default());
+        }
+        self.rules.iter_mut().zip(&other.rules).for_each(|(mine, theirs)| mine.merge(theirs));
         self.coverage_chars.merge(&other.coverage_chars);
         self.coverage_sentences.merge(&other.coverage_sentences);
     }
@@ -132,20 +153,18 @@ impl Tally {
 
     /// The tally of one code.
     pub fn code(&self, code: Code) -> &CodeTally {
-        &self.codes[code as usize]
+        self.rule(Rule::Code(code))
     }
 
     /// The tally of one lint, denied or not.
     pub fn lint(&self, lint: Lint) -> &CodeTally {
-        &self.lints[lint as usize]
+        self.rule(Rule::Lint(lint))
     }
 
     /// The tally of a code or lint.
     pub fn rule(&self, rule: Rule) -> &CodeTally {
-        match rule {
-            Rule::Code(code) => self.code(code),
-            Rule::Lint(lint) => self.lint(lint),
-        }
+        const NONE: &CodeTally = &CodeTally { count: 0, records: 0, first: None };
+        self.rules.get(index(rule)).unwrap_or(NONE)
     }
 
     pub(crate) fn metric_mut(&mut self, metric: Metric) -> &mut MetricSums {
@@ -153,10 +172,10 @@ impl Tally {
     }
 
     pub(crate) fn rule_mut(&mut self, rule: Rule) -> &mut CodeTally {
-        match rule {
-            Rule::Code(code) => &mut self.codes[code as usize],
-            Rule::Lint(lint) => &mut self.lints[lint as usize],
+        if self.rules.is_empty() {
+            self.rules.resize(Code::ALL.len() + Lint::ALL.len(), CodeTally::default());
         }
+        &mut self.rules[index(rule)]
     }
 }
 

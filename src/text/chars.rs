@@ -77,6 +77,12 @@ fn white_space_at(text: &str, at: usize, mut bits: u64) -> u64 {
     count
 }
 
+/// The last character boundary at or before byte `at`. (`str::floor_char_boundary` is newer than the
+/// oldest compiler that this crate supports.)
+pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

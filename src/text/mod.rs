@@ -9,6 +9,7 @@ mod sentences;
 mod simd;
 mod span;
 
+pub(crate) use chars::floor_boundary;
 pub use chars::{count_non_white_space, is_decimal_digit, is_json_white_space, is_white_space};
 pub(crate) use escaped::{Escaped, Scan, Scanner, TextPart, unescape};
 pub(crate) use find::find_once_on;

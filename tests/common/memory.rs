@@ -216,7 +216,7 @@ impl Storage for Memory {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         self.operate(false, |state| {
             let bytes = state.contents[state.file(path)?].now.len() as u64;
-            Ok(Stat { is_dir: false, bytes })
+            Ok(Stat { is_dir: false, is_link: false, bytes })
         })
     }
 

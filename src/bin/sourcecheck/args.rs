@@ -2,8 +2,8 @@
 
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use sourcecheck::{
-    ClaimPaths, DIAGNOSTICS, Error, InputFormat, Level, Lint, RECORD_BYTES, RECORD_BYTES_CEILING, Settings,
-    exit,
+    ClaimPaths, DIAGNOSTICS, Error, Gate, InputFormat, Key, Keys, Level, Lint, RECORD_BYTES,
+    RECORD_BYTES_CEILING, Settings, Verdicts, exit,
 };
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -13,6 +13,8 @@ Examples:
   sourcecheck datasets/samples/sample.jsonl         each error, with the line it is about
   sourcecheck --json datasets/samples/sample.jsonl  one JSON verdict a line
   sourcecheck --out report datasets/samples         verdicts.jsonl, summary.csv, codes.csv, run.json
+  sourcecheck --gate 'validity.refs>=99%' datasets/samples/sample.jsonl
+                                                    ends with 1 if fewer refs resolve
   zcat answers.jsonl.gz | sourcecheck --json        standard input
 
 Exit status:
@@ -53,17 +55,52 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "FILE|DIR|-")]
     pub(crate) inputs: Vec<PathBuf>,
 
+    /// Look into the directories in a directory too; symbolic links to directories are not followed
+    #[arg(long)]
+    pub(crate) recursive: bool,
+
+    /// Read more inputs from this file, one a line, after those that are named here; `-` is standard input
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) files_from: Option<PathBuf>,
+
     /// Print one JSON verdict a record, one a line, to standard output
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Which verdicts --json prints and --out writes: all, or those of records that are not valid
+    #[arg(long, value_name = "WHICH", default_value = "all")]
+    pub(crate) verdicts: Which,
 
     /// Write verdicts.jsonl, summary.csv, codes.csv, run.json and timing.json into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
+    /// Compress the verdicts in the folder: verdicts.jsonl.zst
+    #[arg(long, requires = "out")]
+    pub(crate) compress: bool,
+
     /// Name the run in the tables and in run.json
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) run: String,
+
+    /// Count records by the value at this JSON Pointer too, such as /model or /meta/lang. Repeatable; each
+    /// groups on its own
+    #[arg(long, value_name = "POINTER", action = ArgAction::Append)]
+    pub(crate) group_by: Vec<String>,
+
+    /// Take adjacent records with one value at this JSON Pointer for one cluster in error bars: several
+    /// samples of one question are not several records
+    #[arg(long, value_name = "POINTER")]
+    pub(crate) cluster: Option<String>,
+
+    /// Where a record's id stands
+    #[arg(long, value_name = "POINTER", default_value = Key::ID.text())]
+    pub(crate) id: String,
+
+    /// A condition that the run must hold to, `[GROUP:]METRIC OP NUMBER`, such as `validity.refs>=99%` or
+    /// `/model=m1:coverage.chars>=0.8`. With gates they alone decide between exit 0 and 1. Repeatable
+    #[arg(long, value_name = "GATE", action = ArgAction::Append)]
+    pub(crate) gate: Vec<String>,
 
     /// Worker threads [default: one a core]
     #[arg(short = 'j', long, value_name = "N")]
@@ -109,6 +146,14 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Which {
+    /// Every verdict
+    All,
+    /// Those of records that are not valid
+    Problems,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Format {
     /// The whole input is one record
     Json,
@@ -142,6 +187,12 @@ impl CheckArgs {
                 Some(Format::Json) => InputFormat::Json,
                 Some(Format::Jsonl) => InputFormat::Jsonl,
             },
+            keys: self.keys()?,
+            verdicts: match self.verdicts {
+                Which::All => Verdicts::All,
+                Which::Problems => Verdicts::Problems,
+            },
+            compress: self.compress,
             ..Settings::default()
         };
         for (names, level) in
@@ -152,6 +203,22 @@ impl CheckArgs {
             }
         }
         Ok(settings)
+    }
+
+    fn keys(&self) -> Result<Keys, Error> {
+        // Pointers live as long as the program; so do its arguments.
+        let key = |text: &String| Key::parse(text.clone().leak());
+        let groups = self.group_by.iter().map(key).collect::<Result<Vec<Key>, Error>>()?;
+        let is_repeated = |(i, key): &(usize, &Key)| groups[..*i].contains(key);
+        if let Some((_, twice)) = groups.iter().enumerate().find(is_repeated) {
+            return Err(Error::setting(format!("--group-by {} is given twice", twice.text())));
+        }
+        Ok(Keys { id: key(&self.id)?, groups, cluster: self.cluster.as_ref().map(key).transpose()? })
+    }
+
+    /// The gates that the run must hold to.
+    pub(crate) fn gates(&self) -> Result<Vec<Gate>, Error> {
+        self.gate.iter().map(|text| Gate::parse(text)).collect()
     }
 }
 

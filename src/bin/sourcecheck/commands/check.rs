@@ -5,11 +5,12 @@ use crate::progress::Reporter;
 use crate::signals;
 use crate::terminal::{Output, note, standard_input};
 use sourcecheck::{
-    CheckedBatch, Colours, Disk, Error, ErrorKind, Input, JsonLines, Metric, Outcome, RunFolder, RunOptions,
-    Sink, Storage, TextReport, TimingFile, Trouble, Wants, check_corpus, exit, expand, write_text_summary,
+    CheckedBatch, Colours, Disk, Error, ErrorKind, GROUPS, Gate, Input, JsonLines, Metric, Outcome,
+    RunFolder, RunOptions, Sink, Storage, TextReport, TimingFile, Trouble, Wants, check_corpus, exit, expand,
+    write_gates, write_text_summary,
 };
-use std::io;
-use std::path::Path;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -19,16 +20,16 @@ pub(crate) fn run(args: &CheckArgs) -> u8 {
     let caught;
     let result = {
         let prepared = prepare(args);
-        let (options, inputs) = match prepared {
+        let Prepared { options, gates, inputs } = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return fail(&error, None),
         };
         reporter = Arc::new(Reporter::new(inputs.iter().map(Input::stored_bytes).sum()));
         let options = RunOptions { progress: Some(Arc::clone(&reporter) as _), ..options };
         let bar = Arc::clone(&reporter);
-        let unfinished = args.out.as_ref().map(|folder| folder.join("verdicts.jsonl.partial"));
+        let unfinished = args.out.as_ref().map(|folder| folder.join(unfinished_name(args)));
         caught = signals::listen(options.cancel.clone(), unfinished, move || bar.finish());
-        check(args, &options, inputs, &reporter)
+        check(args, &options, &gates, inputs, &reporter)
     };
     reporter.finish();
     match result {
@@ -37,38 +38,82 @@ pub(crate) fn run(args: &CheckArgs) -> u8 {
     }
 }
 
+/// The verdicts while they are written.
+fn unfinished_name(args: &CheckArgs) -> &'static str {
+    if args.compress { "verdicts.jsonl.zst.partial" } else { "verdicts.jsonl.partial" }
+}
+
+struct Prepared {
+    options: RunOptions,
+    gates: Vec<Gate>,
+    inputs: Vec<Input>,
+}
+
 /// Everything that can be wrong before the first byte is read.
-fn prepare(args: &CheckArgs) -> Result<(RunOptions, Vec<Input>), Error> {
+fn prepare(args: &CheckArgs) -> Result<Prepared, Error> {
     let mut options = RunOptions::new(args.settings()?);
     if let Some(threads) = args.threads {
         options.threads = threads;
     }
-    Ok((options, open_inputs(args)))
+    Ok(Prepared { options, gates: args.gates()?, inputs: open_inputs(args)? })
 }
 
-fn open_inputs(args: &CheckArgs) -> Vec<Input> {
+/// The inputs in the order of the command line, then those of `--files-from`.
+fn open_inputs(args: &CheckArgs) -> Result<Vec<Input>, Error> {
     let storage: Arc<dyn Storage> = Arc::new(Disk);
-    let standard = || Input::from_reader("-", standard_input());
-    if args.inputs.is_empty() {
-        return vec![standard()];
+    let listed = match &args.files_from {
+        None if args.inputs.is_empty() => return Ok(vec![Input::from_reader("-", standard_input())]),
+        None => Vec::new(),
+        Some(list) => read_list(&storage, list)?,
+    };
+    let named: Vec<&PathBuf> = args.inputs.iter().chain(&listed).collect();
+    let standard = |path: &PathBuf| path == Path::new("-");
+    let times = named.iter().filter(|path| standard(path)).count();
+    if times + usize::from(args.files_from.as_deref() == Some(Path::new("-"))) > 1 {
+        return Err(Error::setting("standard input is named twice, and can be read once"));
     }
     let mut inputs = Vec::new();
-    for path in &args.inputs {
-        if path == Path::new("-") {
-            inputs.push(standard());
+    for path in named {
+        if standard(path) {
+            inputs.push(Input::from_reader("-", standard_input()));
             continue;
         }
         // A directory that cannot be listed fails again, and is told of, when it is opened.
-        let found = expand(&storage, path);
+        let found = expand(&storage, path, args.recursive);
         inputs.extend(found.unwrap_or_else(|_| vec![Input::from_path(Arc::clone(&storage), path)]));
     }
-    inputs
+    Ok(inputs)
+}
+
+/// The paths in a list: one a line, empty lines left out.
+fn read_list(storage: &Arc<dyn Storage>, list: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut bytes = Vec::new();
+    let read = if list == Path::new("-") {
+        standard_input().read_to_end(&mut bytes)
+    } else {
+        storage.open(list).and_then(|mut file| file.read_to_end(&mut bytes))
+    };
+    read.map_err(|error| Error::open(list.display(), error))?;
+    let lines = bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    Ok(lines.filter(|line| !line.is_empty()).map(path_of).collect())
+}
+
+#[cfg(unix)]
+fn path_of(line: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    PathBuf::from(std::ffi::OsStr::from_bytes(line))
+}
+
+#[cfg(not(unix))]
+fn path_of(line: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(line).into_owned())
 }
 
 /// The run itself.
 fn check(
     args: &CheckArgs,
     options: &RunOptions,
+    gates: &[Gate],
     inputs: Vec<Input>,
     reporter: &Reporter,
 ) -> Result<u8, Error> {
@@ -86,13 +131,14 @@ fn check(
             threads: options.threads.get(),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
         };
-        let complete = outcome.is_complete();
-        folder.finish(&args.run, &options.settings, &outcome.inputs, complete, &outcome.tally, &timing)?;
+        folder.finish(&outcome.report(&args.run, &options.settings), &timing)?;
         // A standard error that cannot be written is no reason to fail a run that is whole.
         let _ = write_text_summary(io::stderr(), &outcome.tally, &outcome.inputs);
     }
     tell(&outcome, args);
-    Ok(exit::of_outcome(&outcome, args.allow_empty))
+    let gates = outcome.judge(gates);
+    let _ = write_gates(io::stderr(), &gates);
+    Ok(exit::of_outcome(&outcome, &gates, args.allow_empty))
 }
 
 /// Those who listen to this run.
@@ -105,7 +151,7 @@ struct Listeners {
 impl Listeners {
     fn new(args: &CheckArgs, reporter: &Reporter) -> Result<Self, Error> {
         let folder = match &args.out {
-            Some(folder) => Some(RunFolder::create(Arc::new(Disk), folder)?),
+            Some(folder) => Some(RunFolder::create(Arc::new(Disk), folder, args.compress)?),
             None => None,
         };
         let json = args.json.then(|| JsonLines::new(Output::plain(reporter.bar()), "standard output"));
@@ -152,6 +198,11 @@ fn tell(outcome: &Outcome, args: &CheckArgs) {
         note(&format!(
             "{missing} of {} readable records have nothing to cover, so coverage does not count them; --claim-path GLOB says which documents should be covered",
             known.d
+        ));
+    }
+    for pointer in outcome.groups.overfull() {
+        note(&format!(
+            "--group-by {pointer}: there are more than {GROUPS} groups; those after the first {GROUPS} are counted together as `{pointer} (other)`, and this run cannot be merged with others"
         ));
     }
     if outcome.tally.records() == 0 && !args.allow_empty {

@@ -1,0 +1,274 @@
+//! The tallies of a run's groups, and of its clusters.
+
+use super::metric::{Metric, MetricSums, Shares};
+use super::tally::{Place, Tally};
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::keys::Keys;
+use crate::limits::{GROUPS, GROUPS_SHOWN};
+use crate::verdict::{Group, RecordVerdict, Share, Status};
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// What one record adds to the tallies of its groups.
+#[derive(Clone, Debug)]
+pub struct RecordCounts {
+    line: u64,
+    status: Status,
+    shares: Shares,
+    findings: Vec<Rule>,
+    groups: Option<Vec<Group>>,
+    cluster: Option<String>,
+}
+
+impl RecordCounts {
+    /// What the record with this verdict adds.
+    pub fn of(verdict: &RecordVerdict) -> Self {
+        let rule = |finding: &Diagnostic| finding.rule;
+        Self {
+            line: verdict.line,
+            status: verdict.status,
+            shares: Metric::all_of(verdict),
+            findings: verdict.errors.iter().chain(&verdict.lints).map(rule).collect(),
+            groups: verdict.groups.clone(),
+            cluster: verdict.cluster.clone(),
+        }
+    }
+
+    fn group(&self, pointer: usize) -> GroupValue {
+        // Where the JSON could not be read there are no groups.
+        match self.groups.as_ref().and_then(|groups| groups.get(pointer)) {
+            None => GroupValue::Unreadable,
+            Some(Group { value: None, .. }) => GroupValue::Absent,
+            Some(Group { value: Some(value), .. }) => GroupValue::Is(value.clone()),
+        }
+    }
+}
+
+/// What the records of a group have at its pointer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum GroupValue {
+    Absent,
+    Unreadable,
+    Is(String),
+}
+
+impl GroupValue {
+    /// The group's name, as tables have it.
+    fn name(&self, pointer: &str) -> String {
+        match self {
+            Self::Absent => pointer.to_owned(),
+            Self::Unreadable => format!("{pointer} (unreadable)"),
+            Self::Is(value) => format!("{pointer}={value}"),
+        }
+    }
+
+    /// The value of the group with this name at the pointer.
+    fn of_name(name: &str, pointer: &str) -> Option<Self> {
+        match name.strip_prefix(pointer)? {
+            "" => Some(Self::Absent),
+            " (unreadable)" => Some(Self::Unreadable),
+            rest => rest.strip_prefix('=').map(|value| Self::Is(value.to_owned())),
+        }
+    }
+}
+
+/// The name of the groups at a pointer that are not told apart.
+fn other_name(pointer: &str) -> String {
+    format!("{pointer} (other)")
+}
+
+/// Tallies by group: a pointer each on its own, none crossed.
+#[derive(Clone, Debug, Default)]
+pub struct Groups(Vec<PointerGroups>);
+
+#[derive(Clone, Debug, Default)]
+struct PointerGroups {
+    pointer: &'static str,
+    places: HashMap<GroupValue, usize>,
+    /// In the order in which they came.
+    tallies: Vec<ClusteredTally>,
+    /// Those beyond the limit.
+    other: Option<ClusteredTally>,
+}
+
+impl Groups {
+    /// Every group that is told apart, by pointer and then by name, with its tally; last of a pointer the
+    /// rest, if there were more than 100,000.
+    pub fn held(&self) -> Vec<(String, &Tally)> {
+        self.0.iter().flat_map(PointerGroups::held).collect()
+    }
+
+    /// The groups that tables show: of each pointer the 1,000 with the most records, ties by name, and the
+    /// rest as one.
+    pub fn shown(&self) -> Vec<(String, Cow<'_, Tally>)> {
+        self.0.iter().flat_map(PointerGroups::shown).collect()
+    }
+
+    /// The tally of the group with this name; `POINTER (other)` is the one that tables show.
+    pub fn find(&self, name: &str) -> Option<Cow<'_, Tally>> {
+        self.0.iter().find_map(|groups| groups.find(name))
+    }
+
+    /// The pointers at which there were more than 100,000 groups.
+    pub fn overfull(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().filter(|groups| groups.other.is_some()).map(|groups| groups.pointer)
+    }
+}
+
+impl PointerGroups {
+    /// The tally of a group; of the rest, where there are too many.
+    fn tally(&mut self, value: GroupValue) -> &mut ClusteredTally {
+        let place = match self.places.get(&value) {
+            Some(place) => *place,
+            None if self.tallies.len() < GROUPS => {
+                self.places.insert(value, self.tallies.len());
+                self.tallies.push(ClusteredTally::default());
+                self.tallies.len() - 1
+            }
+            None => return self.other.get_or_insert_default(),
+        };
+        &mut self.tallies[place]
+    }
+
+    fn named(&self) -> Vec<(String, &Tally)> {
+        let named =
+            |(value, place): (&GroupValue, &usize)| (value.name(self.pointer), &self.tallies[*place].tally);
+        self.places.iter().map(named).collect()
+    }
+
+    fn held(&self) -> Vec<(String, &Tally)> {
+        let mut named = self.named();
+        named.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        named.extend(self.other.as_ref().map(|other| (other_name(self.pointer), &other.tally)));
+        named
+    }
+
+    fn shown(&self) -> Vec<(String, Cow<'_, Tally>)> {
+        let mut named = self.named();
+        named.sort_unstable_by(|a, b| (Reverse(a.1.records()), &a.0).cmp(&(Reverse(b.1.records()), &b.0)));
+        let rest = named.split_off(named.len().min(GROUPS_SHOWN));
+        let mut shown: Vec<_> = named.into_iter().map(|(name, tally)| (name, Cow::Borrowed(tally))).collect();
+        let rest =
+            rest.into_iter().map(|(_, tally)| tally).chain(self.other.iter().map(|other| &other.tally));
+        let mut rest = rest.peekable();
+        if rest.peek().is_some() {
+            let mut other = Tally::default();
+            rest.for_each(|tally| other.merge(tally));
+            shown.push((other_name(self.pointer), Cow::Owned(other)));
+        }
+        shown
+    }
+
+    fn find(&self, name: &str) -> Option<Cow<'_, Tally>> {
+        if name == other_name(self.pointer) {
+            return self.shown().pop().filter(|(last, _)| last == name).map(|(_, tally)| tally);
+        }
+        let value = GroupValue::of_name(name, self.pointer)?;
+        self.places.get(&value).map(|place| Cow::Borrowed(&self.tallies[*place].tally))
+    }
+}
+
+/// Counts records one after the other, in the order of the run, where batches cannot be counted alone.
+#[derive(Debug, Default)]
+pub(crate) struct Grouping {
+    clusters: Option<Clusters>,
+    all: ClusteredTally,
+    groups: Groups,
+}
+
+impl Grouping {
+    /// `None` where a run has neither groups nor clusters.
+    pub(crate) fn new(keys: &Keys) -> Option<Self> {
+        let groups =
+            keys.groups.iter().map(|key| PointerGroups { pointer: key.text(), ..Default::default() });
+        let groups = Groups(groups.collect());
+        let clusters = keys.cluster.as_ref().map(|_| Clusters::default());
+        (clusters.is_some() || !groups.0.is_empty()).then(|| Self { clusters, groups, ..Self::default() })
+    }
+
+    pub(crate) fn add(&mut self, input: usize, record: &RecordCounts) {
+        let cluster = self.clusters.as_mut().map(|clusters| clusters.number(record.cluster.as_deref()));
+        let place = Place { input, line: record.line };
+        if cluster.is_some() {
+            self.all.add(record, place, cluster);
+        }
+        for (i, groups) in self.groups.0.iter_mut().enumerate() {
+            groups.tally(record.group(i)).add(record, place, cluster);
+        }
+    }
+
+    /// The groups; and the tally of all records, where there are clusters.
+    pub(crate) fn finish(mut self) -> (Groups, Option<Tally>) {
+        for groups in &mut self.groups.0 {
+            groups.tallies.iter_mut().chain(&mut groups.other).for_each(ClusteredTally::close);
+        }
+        self.all.close();
+        (self.groups, self.clusters.map(|_| self.all.tally))
+    }
+}
+
+/// Numbers clusters: adjacent records with one value are one, a record without a value is its own.
+#[derive(Debug, Default)]
+struct Clusters {
+    value: Option<String>,
+    number: u64,
+}
+
+impl Clusters {
+    fn number(&mut self, value: Option<&str>) -> u64 {
+        if value.is_none() || self.value.as_deref() != value {
+            self.number += 1;
+            self.value = value.map(str::to_owned);
+        }
+        self.number
+    }
+}
+
+/// A tally whose last cluster may still grow.
+#[derive(Clone, Debug, Default)]
+struct ClusteredTally {
+    tally: Tally,
+    open: Option<Box<OpenCluster>>,
+}
+
+#[derive(Clone, Debug)]
+struct OpenCluster {
+    number: u64,
+    shares: Shares,
+    /// Records with a denominator above 0, for each metric.
+    records: [u64; Metric::ALL.len()],
+}
+
+impl ClusteredTally {
+    fn add(&mut self, record: &RecordCounts, place: Place, cluster: Option<u64>) {
+        self.tally.add_status(record.status);
+        self.tally.add_findings(record.findings.iter().copied(), place);
+        self.tally.add_to_histograms(&record.shares);
+        let Some(number) = cluster else { return self.tally.add_shares(&record.shares) };
+        if self.open.as_ref().is_none_or(|open| open.number != number) {
+            self.close();
+        }
+        let open = self.open.get_or_insert_with(|| Box::new(OpenCluster::new(number)));
+        for ((sum, records), share) in open.shares.iter_mut().zip(&mut open.records).zip(&record.shares) {
+            sum.part += share.part;
+            sum.whole += share.whole;
+            *records += u64::from(share.whole > 0);
+        }
+    }
+
+    /// No more records come to the last cluster.
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        for (i, metric) in Metric::ALL.iter().enumerate() {
+            let sums: &mut MetricSums = self.tally.metric_mut(*metric);
+            sums.add_cluster(open.shares[i], metric.unit(), open.records[i]);
+        }
+    }
+}
+
+impl OpenCluster {
+    fn new(number: u64) -> Self {
+        Self { number, shares: [Share::default(); Metric::ALL.len()], records: [0; Metric::ALL.len()] }
+    }
+}
