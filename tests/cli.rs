@@ -251,3 +251,31 @@ fn signals_end_a_run_soon_and_leave_no_half_file() {
         assert!(names(&out).is_empty(), "{signal}: {:?}", names(&out));
     }
 }
+
+#[test]
+fn compressed_verdicts_hold_the_same_bytes() {
+    let out = folder("compressed");
+    let corpus = out.join("corpus.jsonl");
+    fs::write(&corpus, common::corpus(5000)).unwrap();
+    let plain = run(&["--json", corpus.to_str().unwrap()]).stdout;
+    assert!(plain.len() > 1 << 20, "more than one frame: {}", plain.len());
+    let report = out.join("report");
+    let mut files = Vec::new();
+    // The verdicts of the run before go, whichever name they had.
+    for (flags, name) in [(&["-j1"][..], "verdicts.jsonl"), (&["--compress", "-j2"], "verdicts.jsonl.zst")] {
+        let arguments = [flags, &["--out", report.to_str().unwrap(), corpus.to_str().unwrap()]].concat();
+        assert_eq!(run(&arguments).status.code(), Some(2));
+        assert_eq!(names(&report), ["codes.csv", "run.json", "summary.csv", "timing.json", name]);
+        files.push(fs::read(report.join(name)).unwrap());
+    }
+    assert_eq!(files[0], plain);
+    assert!(files[1].len() < plain.len() / 5);
+    assert_eq!(zstd::stream::decode_all(files[1].as_slice()).unwrap(), plain);
+    assert_eq!(
+        run(&["--out", report.to_str().unwrap(), "--compress", "-j1", corpus.to_str().unwrap()])
+            .status
+            .code(),
+        Some(2)
+    );
+    assert_eq!(fs::read(report.join("verdicts.jsonl.zst")).unwrap(), files[1]);
+}

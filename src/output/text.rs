@@ -2,12 +2,13 @@
 //!
 //! Carets come from annotate-snippets, behind a window that was cut and made safe here.
 
+use super::run_json::RunReport;
 use super::sanitize::{Safe, is_unsafe};
 use super::sink::{CheckedBatch, Sink, Wants};
 use super::words::message;
 use crate::diagnostic::{Code, Diagnostic, Evidence, Lint, Origin, Rule};
 use crate::error::Error;
-use crate::summary::{GateOutcome, GateResult, InputTally, Metric, Tally};
+use crate::summary::{GateOutcome, GateResult, Metric};
 use crate::verdict::{Id, RecordVerdict, Status};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::fmt::Write as _;
@@ -45,7 +46,7 @@ impl<W: Write + Send> TextReport<W> {
     ///
     /// # Errors
     /// A failed write.
-    pub fn finish(mut self, tally: &Tally, inputs: &[InputTally]) -> Result<(), Error> {
+    pub fn finish(mut self, report: &RunReport<'_>) -> Result<(), Error> {
         let mut text = String::new();
         if self.hidden > 0 {
             let _ = writeln!(
@@ -54,7 +55,7 @@ impl<W: Write + Send> TextReport<W> {
                 more_errors(self.hidden)
             );
         }
-        text.push_str(&summary(tally, inputs));
+        text.push_str(&summary(report));
         self.print(&text)
     }
 
@@ -144,7 +145,7 @@ fn place_in_record(file: &str, verdict: &RecordVerdict, error: &Diagnostic) -> S
     let _ = if pointer.is_empty() {
         write!(place, ", the whole record")
     } else {
-        write!(place, ", at {pointer}")
+        write!(place, ", at {}", Safe(&pointer))
     };
     place
 }
@@ -181,7 +182,8 @@ fn safe_window(evidence: &Evidence) -> (String, Vec<Range<usize>>) {
 }
 
 /// The counts of a run, for people.
-pub(super) fn summary(tally: &Tally, inputs: &[InputTally]) -> String {
+pub(super) fn summary(report: &RunReport<'_>) -> String {
+    let (tally, inputs) = (report.tally, report.inputs);
     let mut text = String::new();
     let count = |status| tally.of_status(status);
     let _ = writeln!(
@@ -216,19 +218,34 @@ pub(super) fn summary(tally: &Tally, inputs: &[InputTally]) -> String {
         let kind = if matches!(rule, Rule::Lint(_)) { " (lint)" } else { "" };
         let _ = writeln!(text, "  {:<34} {:>8}  {first}", format!("{}{kind}", rule.name()), counts.count);
     }
+    list_groups(report, &mut text);
     text
+}
+
+/// The groups with the most records, of all pointers together no more than a screen takes.
+fn list_groups(report: &RunReport<'_>, text: &mut String) {
+    const LISTED: usize = 20;
+    let groups = report.groups.shown();
+    if !groups.is_empty() {
+        text.push_str("groups: records, and how many of them are valid, invalid and malformed:\n");
+    }
+    for (name, tally) in groups.iter().take(LISTED) {
+        let [valid, invalid, malformed] = tally.statuses;
+        let name = Safe(name).to_string();
+        let _ = writeln!(text, "  {name:<34} {:>8} {valid:>8} {invalid:>8} {malformed:>8}", tally.records());
+    }
+    if groups.len() > LISTED {
+        let _ =
+            writeln!(text, "  and {} more groups: with --out they are in summary.csv", groups.len() - LISTED);
+    }
 }
 
 /// Writes the counts of a run, as a report for people ends with.
 ///
 /// # Errors
 /// A failed write.
-pub fn write_text_summary(
-    mut writer: impl Write,
-    tally: &Tally,
-    inputs: &[InputTally],
-) -> std::io::Result<()> {
-    writer.write_all(summary(tally, inputs).as_bytes())
+pub fn write_text_summary(mut writer: impl Write, report: &RunReport<'_>) -> std::io::Result<()> {
+    writer.write_all(summary(report).as_bytes())
 }
 
 /// Writes what each gate came to, one a line.
@@ -248,7 +265,8 @@ fn gate_words(gate: &GateResult) -> String {
         let interval = estimate
             .interval
             .map_or(String::new(), |(low, high)| format!(", 95 % interval {low:.4} to {high:.4}"));
-        format!("{:.4}{interval}, {} records", estimate.value, gate.records)
+        let records = if gate.records == 1 { "record" } else { "records" };
+        format!("{:.4}{interval}, {} {records}", estimate.value, gate.records)
     });
     match gate.outcome {
         GateOutcome::Holds | GateOutcome::Fails => found,

@@ -122,7 +122,7 @@ fn check(
     let outcome = check_corpus(inputs, options, &mut listeners)?;
     reporter.finish();
     if let Some(text) = listeners.text {
-        text.finish(&outcome.tally, &outcome.inputs)?;
+        text.finish(&outcome.report(&args.run, &options.settings))?;
     }
     if let Some(folder) = listeners.folder {
         let timing = TimingFile {
@@ -133,7 +133,7 @@ fn check(
         };
         folder.finish(&outcome.report(&args.run, &options.settings), &timing)?;
         // A standard error that cannot be written is no reason to fail a run that is whole.
-        let _ = write_text_summary(io::stderr(), &outcome.tally, &outcome.inputs);
+        let _ = write_text_summary(io::stderr(), &outcome.report(&args.run, &options.settings));
     }
     tell(&outcome, args);
     let gates = outcome.judge(gates);
