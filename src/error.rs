@@ -31,6 +31,13 @@ pub enum ErrorKind {
         /// What the system said.
         source: io::Error,
     },
+    /// The folder of a run cannot be used for this one.
+    Folder {
+        /// The path, as it was given.
+        path: String,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// Writing an output failed: a full disk, for example.
     WriteOutput {
         /// The path, as it was given; `standard output` for standard output.
@@ -77,6 +84,11 @@ impl Error {
         Self(Box::new(ErrorKind::CreateOutput { path: path.to_string(), source }))
     }
 
+    /// A folder that cannot be used for this run.
+    pub fn folder(path: impl fmt::Display, reason: impl Into<String>) -> Self {
+        Self(Box::new(ErrorKind::Folder { path: path.to_string(), reason: reason.into() }))
+    }
+
     /// A failed write; a closed pipe is told apart from the other failures.
     pub fn write(path: impl fmt::Display, source: io::Error) -> Self {
         if source.kind() == io::ErrorKind::BrokenPipe {
@@ -90,6 +102,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             ErrorKind::Setting(what) => f.write_str(what),
+            ErrorKind::Folder { path, reason } => write!(f, "{path}: {reason}"),
             ErrorKind::OpenInput { path, source } => write!(f, "{path}: cannot be read: {source}"),
             ErrorKind::CreateOutput { path, source } => {
                 write!(f, "cannot create {path}: {source}; choose another place or mend its permissions")

@@ -1,7 +1,8 @@
 //! What a command ends with (contract, section 9): pure functions of what happened.
 
 use crate::error::{Error, ErrorKind};
-use crate::pipeline::{Outcome, Trouble};
+use crate::input::Trouble;
+use crate::pipeline::Outcome;
 use crate::summary::GateResult;
 use crate::verdict::Status;
 
@@ -57,7 +58,7 @@ pub fn of_error(error: &Error) -> u8 {
     match error.kind() {
         ErrorKind::Setting(_) => USAGE,
         ErrorKind::OpenInput { .. } => NO_INPUT,
-        ErrorKind::CreateOutput { .. } => CANNOT_CREATE,
+        ErrorKind::CreateOutput { .. } | ErrorKind::Folder { .. } => CANNOT_CREATE,
         ErrorKind::WriteOutput { .. } => IO,
         ErrorKind::OutputClosed => OUTPUT_CLOSED,
         ErrorKind::Cancelled => INTERRUPTED,

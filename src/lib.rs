@@ -35,6 +35,7 @@
 // The order is the order of the house: a module uses only modules above it (see tests/walls.rs).
 mod error;
 mod limits;
+mod hash;
 mod storage;
 mod text;
 mod model;
@@ -61,7 +62,7 @@ pub use diagnostic::{
     SyntaxFault,
 };
 pub use error::{Error, ErrorKind};
-pub use input::{Input, expand};
+pub use input::{Fingerprint, Input, InputProblem, Position, Trouble, expand};
 pub use keys::{Key, Keys};
 pub use limits::{DIAGNOSTICS, GROUPS, RECORD_BYTES, RECORD_BYTES_CEILING};
 pub use model::{
@@ -69,16 +70,17 @@ pub use model::{
     Polarity, Record, Ref, Session, SessionPlace, SourceRef,
 };
 pub use output::{
-    CheckedBatch, GroupPart, JsonLines, RUN_SCHEMA, RunFile, RunReport, Safe, Sink, TimingFile, Wants,
-    csv_cell, message, write_codes, write_run_file, write_summary, write_verdict, write_verdict_to_string,
+    CheckedBatch, EndedInput, GroupPart, JsonLines, RUN_SCHEMA, RunFile, RunReport, Safe, Sink, TimingFile,
+    Wants, csv_cell, message, write_codes, write_run_file, write_summary, write_verdict,
+    write_verdict_to_string,
 };
 #[cfg(feature = "cli")]
 pub use output::{Colours, TextReport, write_gates, write_text_summary};
-pub use pipeline::{CancelToken, InputProblem, Outcome, Progress, RunOptions, Trouble, check_corpus};
+pub use pipeline::{CancelToken, Outcome, Progress, RunOptions, check_corpus};
 pub use resolve::{BoundaryFault, OrderFault, RefFaults, inline_markers, resolve_ref};
-pub use run::RunFolder;
+pub use run::{Begun, Checkpoint, FolderPlan, RunFolder};
 pub use settings::{ClaimPaths, InputFormat, Level, LintLevels, Settings, Verdicts};
-pub use storage::{Disk, OutputFile, Stat, Storage};
+pub use storage::{Disk, Lock, OutputFile, Stat, Storage};
 pub use summary::{
     CodeTally, Estimate, Gate, GateOutcome, GateResult, Groups, Histogram, InputTally, Metric, MetricSums,
     Place, RecordCounts, Shares, Tally, Z,

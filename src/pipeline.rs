@@ -6,9 +6,10 @@
 
 use crate::checker::{Checker, Unreadable};
 use crate::error::Error;
-use crate::input::{Batch, Buffer, Frame, Framer, Input};
+use crate::input::{Batch, Buffer, Frame, Framer, Input, InputProblem, Position, Trouble};
 use crate::limits::WAITING_BATCHES;
-use crate::output::{CheckedBatch, RunReport, Sink, Wants, verdict_head, write_verdict_after};
+use crate::output::{CheckedBatch, EndedInput, RunReport, Sink, Wants, verdict_head, write_verdict_after};
+use crate::run::Checkpoint;
 use crate::settings::{InputFormat, Settings, Verdicts};
 use crate::summary::{
     Gate, GateResult, Grouping, Groups, InputTally, Place, RecordCounts, Tally, judge_gates,
@@ -52,37 +53,16 @@ pub struct RunOptions {
     pub cancel: CancelToken,
     /// To be told how far it has come.
     pub progress: Option<Arc<dyn Progress>>,
+    /// Where it goes on, if it did not come to its end before.
+    pub start: Option<Checkpoint>,
 }
 
 impl RunOptions {
     /// A run with these settings on as many threads as the machine has cores.
     pub fn new(settings: Settings) -> Self {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self { settings, threads, cancel: CancelToken::default(), progress: None }
+        Self { settings, threads, cancel: CancelToken::default(), progress: None, start: None }
     }
-}
-
-/// What happened to an input that was not read to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputProblem {
-    /// The input's name.
-    pub input: String,
-    /// Whether it could not be opened or not be read.
-    pub trouble: Trouble,
-    /// What the system or the decompressor said.
-    pub reason: String,
-}
-
-/// At what an input failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// It could not be opened.
-    Open,
-    /// It could not be read further; every whole record before has its verdict.
-    Read {
-        /// The stored byte at which it happened.
-        offset: u64,
-    },
 }
 
 /// What a run has found, once it has come to its end.
@@ -165,7 +145,7 @@ struct Workers<'a> {
 }
 
 /// Empties a batch for the next task, keeping its memory.
-fn start_batch(task: &Task, into: &mut CheckedBatch) {
+fn start_batch(task: &mut Task, into: &mut CheckedBatch) {
     let mut used = std::mem::take(into);
     used.json.clear();
     used.verdicts.clear();
@@ -177,6 +157,10 @@ fn start_batch(task: &Task, into: &mut CheckedBatch) {
         verdicts: used.verdicts,
         records: used.records,
         stored_bytes: task.stored_bytes,
+        input_stored_bytes: task.input_stored_bytes,
+        lines: task.batch.lines,
+        next: task.batch.next,
+        ended: std::mem::take(&mut task.ended),
         ..CheckedBatch::default()
     };
 }
@@ -189,17 +173,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<'a> Workers<'a> {
     fn new(inputs: Vec<Input>, options: &'a RunOptions, sink: &'a mut dyn Sink) -> Self {
         let wants = AtomicUsize::new(pack(sink.wants()));
+        let (outcome, grouping) = match &options.start {
+            None => (Outcome::default(), Grouping::new(&options.settings.keys)),
+            Some(start) => {
+                let inputs = start.inputs.clone();
+                (Outcome { tally: start.tally.clone(), inputs, ..Outcome::default() }, start.grouping.clone())
+            }
+        };
         Self {
             options,
-            reader: Mutex::new(Reader::new(inputs, &options.settings)),
+            reader: Mutex::new(Reader::new(inputs, options)),
             line: Mutex::new(Line::default()),
             moved: Condvar::new(),
-            listener: Mutex::new(Listener {
-                sink,
-                outcome: Outcome::default(),
-                grouping: Grouping::new(&options.settings.keys),
-                error: None,
-            }),
+            listener: Mutex::new(Listener { sink, outcome, grouping, error: None }),
             wants,
             stop: AtomicBool::new(false),
         }
@@ -212,8 +198,8 @@ impl<'a> Workers<'a> {
         let mut buffer = Buffer::default();
         let mut checked = CheckedBatch::default();
         while !self.stopped() {
-            let Some(task) = lock(&self.reader).next(std::mem::take(&mut buffer)) else { break };
-            self.check(&mut checker, &task, &mut checked);
+            let Some(mut task) = lock(&self.reader).next(std::mem::take(&mut buffer)) else { break };
+            self.check(&mut checker, &mut task, &mut checked);
             buffer = task.batch.into_buffer();
             checked = self.hand_on(task.number, checked);
         }
@@ -233,7 +219,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Checks the records of one batch.
-    fn check(&self, checker: &mut Checker, task: &Task, into: &mut CheckedBatch) {
+    fn check(&self, checker: &mut Checker, task: &mut Task, into: &mut CheckedBatch) {
         let wants = unpack(self.wants.load(Ordering::Relaxed));
         checker.set_evidence(wants.evidence);
         start_batch(task, into);
@@ -401,15 +387,22 @@ struct Task {
     input: usize,
     file: Arc<str>,
     batch: Batch,
+    /// Of all inputs so far, and of this one.
     stored_bytes: u64,
+    input_stored_bytes: u64,
+    /// Inputs that came to their end since the task before.
+    ended: Vec<EndedInput>,
 }
 
 /// Reads the inputs one after the other.
 struct Reader {
     inputs: VecDeque<Input>,
+    /// Where the first of them is gone on with.
+    from: Position,
     current: Option<(Framer, Arc<str>)>,
     counts: Vec<InputTally>,
     problems: Vec<InputProblem>,
+    ended: Vec<EndedInput>,
     number: u64,
     stored_bytes: u64,
     format: InputFormat,
@@ -417,16 +410,25 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(inputs: Vec<Input>, settings: &Settings) -> Self {
+    fn new(mut inputs: Vec<Input>, options: &RunOptions) -> Self {
+        let (mut counts, mut problems, mut from) = (Vec::new(), Vec::new(), Position::START);
+        if let Some(start) = &options.start {
+            (counts, problems, from) = (start.inputs.clone(), start.problems.clone(), start.position);
+            // The last one is gone on with, and then counted anew.
+            counts.pop();
+            inputs.drain(..counts.len().min(inputs.len()));
+        }
         Self {
             inputs: inputs.into(),
+            from,
             current: None,
-            counts: Vec::new(),
-            problems: Vec::new(),
+            stored_bytes: counts.iter().map(|count| count.stored_bytes).sum(),
+            counts,
+            problems,
+            ended: Vec::new(),
             number: 0,
-            stored_bytes: 0,
-            format: settings.input_format,
-            limit: settings.max_record_bytes,
+            format: options.settings.input_format,
+            limit: options.settings.max_record_bytes,
         }
     }
 
@@ -439,8 +441,9 @@ impl Reader {
                 continue;
             };
             let read = framer.next(buffer);
+            let stored_bytes = framer.stored_bytes();
             let count = self.counts.last_mut()?;
-            count.stored_bytes = framer.stored_bytes();
+            count.stored_bytes = stored_bytes;
             match read {
                 Ok(Some(batch)) => {
                     count.lines += batch.lines;
@@ -449,39 +452,46 @@ impl Reader {
                         input: self.counts.len() - 1,
                         file: Arc::clone(file),
                         batch,
-                        stored_bytes: self.stored_bytes + framer.stored_bytes(),
+                        stored_bytes: self.stored_bytes + stored_bytes,
+                        input_stored_bytes: stored_bytes,
+                        ended: std::mem::take(&mut self.ended),
                     };
                     self.number += 1;
                     return Some(task);
                 }
-                Ok(None) => {}
-                Err(fault) => self.problems.push(InputProblem {
-                    input: file.to_string(),
-                    trouble: Trouble::Read { offset: fault.offset },
-                    reason: fault.error.to_string(),
-                }),
+                Ok(None) => self.end(None),
+                Err(fault) => self.end(Some((Trouble::Read { offset: fault.offset }, fault.error))),
             }
-            self.stored_bytes += framer.stored_bytes();
-            self.current = None;
             buffer = Buffer::default();
         }
     }
 
     /// Opens an input; one that cannot be opened is remembered, and the next one is read.
     fn open(&mut self, input: Input) {
-        let name = input.label().to_owned();
-        self.counts.push(InputTally { name: name.clone(), ..InputTally::default() });
+        let (name, from) = (input.label().to_owned(), std::mem::replace(&mut self.from, Position::START));
+        self.counts.push(InputTally { name: name.clone(), lines: from.line - 1, ..InputTally::default() });
         let format = if self.format == InputFormat::Auto { input.seen_as() } else { self.format };
-        match input.open().and_then(|reader| Framer::new(reader, format, self.limit)) {
+        let opened = if from == Position::START {
+            input.open().and_then(|reader| Framer::new(reader, format, self.limit))
+        } else {
+            input.open_at(from.offset).map(|reader| Framer::resume(reader, from, self.limit))
+        };
+        match opened {
             Ok(framer) => self.current = Some((framer, name.into())),
-            Err(error) => {
-                self.problems.push(InputProblem {
-                    input: name,
-                    trouble: Trouble::Open,
-                    reason: error.to_string(),
-                });
-            }
+            Err(error) => self.end(Some((Trouble::Open, error))),
         }
+    }
+
+    /// Closes an input, with what kept it from being read to its end.
+    fn end(&mut self, trouble: Option<(Trouble, std::io::Error)>) {
+        let count = self.counts.last().cloned().unwrap_or_default();
+        self.stored_bytes += count.stored_bytes;
+        self.current = None;
+        let input = count.name.clone();
+        let problem =
+            trouble.map(|(trouble, error)| InputProblem { input, trouble, reason: error.to_string() });
+        self.problems.extend(problem.clone());
+        self.ended.push(EndedInput { count, problem });
     }
 
     /// Adds what the reader counted to what the workers did.

@@ -12,7 +12,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// A reader of stored bytes that knows how many were used.
-pub(super) struct Stored {
+pub(crate) struct Stored {
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     at: usize,
@@ -84,13 +84,29 @@ impl BufRead for Stored {
 }
 
 /// The decompressed bytes of an input.
-pub(super) enum Decompressed {
+pub(crate) enum Decompressed {
     Plain(Box<Stored>),
     Gzip(Box<Faultless<Gzip>>),
     Zstd(Box<Faultless<Zstd>>),
 }
 
 impl Decompressed {
+    /// A plain input that is read from a byte on.
+    pub(super) fn plain(reader: Box<dyn Read + Send>, offset: u64) -> Self {
+        Self::Plain(Box::new(Stored { used: offset, ..Stored::new(reader) }))
+    }
+
+    /// Whether the input is stored as it is.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self, Self::Plain(_))
+    }
+
+    /// Passes over so many decompressed bytes.
+    pub(super) fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        let passed = io::copy(&mut Read::take(&mut *self, bytes), &mut io::sink())?;
+        if passed < bytes { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+
     /// Looks at the first bytes and reads what they announce.
     pub(super) fn new(reader: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut stored = Stored::new(reader);
@@ -130,14 +146,14 @@ impl Read for Decompressed {
 }
 
 /// Decompresses step by step.
-pub(super) trait Decoder {
+pub(crate) trait Decoder {
     /// Decompresses some of `stored` into `into`, and says how many bytes that gave, also where it met
     /// a fault; none and no fault at the end.
     fn step(&mut self, stored: &mut Stored, into: &mut [u8]) -> (usize, io::Result<()>);
 }
 
 /// Gives every byte that was decompressed before a fault, then the fault.
-pub(super) struct Faultless<D> {
+pub(crate) struct Faultless<D> {
     decoder: D,
     stored: Stored,
     fault: Option<io::Error>,
@@ -171,7 +187,7 @@ fn cut_short(what: &str) -> io::Error {
 }
 
 /// Every member of a gzip file, one after the other (RFC 1952).
-pub(super) struct Gzip {
+pub(crate) struct Gzip {
     /// The deflate stream of the member that is being read; `None` between two members.
     member: Option<Decompress>,
     crc: Crc,
@@ -286,7 +302,7 @@ fn take(stored: &mut Stored, count: usize) -> io::Result<Vec<u8>> {
 }
 
 /// Every frame of a zstd file.
-pub(super) struct Zstd {
+pub(crate) struct Zstd {
     frames: zstd::stream::raw::Decoder<'static>,
     in_frame: bool,
     /// Bytes that the decoder is given next: what it asked for and no more, so that a call decodes

@@ -16,6 +16,22 @@ pub(crate) struct Batch {
     first_line: u64,
     /// Lines in it, as the reader counted them.
     pub(crate) lines: u64,
+    /// Where the next batch begins; `None` where nothing more is read of an input that goes on.
+    pub(crate) next: Option<Position>,
+}
+
+/// Where in an input a line begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The byte of the decompressed input, from 0.
+    pub offset: u64,
+    /// The physical line, from 1.
+    pub line: u64,
+}
+
+impl Position {
+    /// The beginning of an input.
+    pub const START: Self = Self { offset: 0, line: 1 };
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,7 +192,8 @@ pub(crate) struct Framer {
     format: InputFormat,
     limit: usize,
     carry: Vec<u8>,
-    line: u64,
+    /// Where the line begins that comes next.
+    next: Position,
     started: bool,
     ended: bool,
     fault: Option<io::Error>,
@@ -185,16 +202,22 @@ pub(crate) struct Framer {
 impl Framer {
     /// Starts an input. `format` is how its records are told apart, as far as that is known.
     pub(crate) fn new(reader: Box<dyn Read + Send>, format: InputFormat, limit: usize) -> io::Result<Self> {
-        Ok(Self {
-            reader: Decompressed::new(reader)?,
-            format,
+        let started = Self::resume(Decompressed::new(reader)?, Position::START, limit);
+        Ok(Self { format, started: false, ..started })
+    }
+
+    /// Goes on with an input of one record a line at the place where a batch of it began.
+    pub(crate) fn resume(reader: Decompressed, from: Position, limit: usize) -> Self {
+        Self {
+            reader,
+            format: InputFormat::Jsonl,
             limit,
             carry: Vec::new(),
-            line: 1,
-            started: false,
+            next: from,
+            started: true,
             ended: false,
             fault: None,
-        })
+        }
     }
 
     /// Stored bytes that were used so far.
@@ -208,7 +231,8 @@ impl Framer {
         if !self.started {
             self.started = true;
             if let Some(content) = self.start(&mut buffer) {
-                return Ok(Some(self.batch(buffer, content, 1)));
+                let bytes = buffer.data().len() as u64;
+                return Ok(Some(self.batch(buffer, content, bytes, 1)));
             }
         }
         if self.ended && self.carry.is_empty() {
@@ -224,10 +248,12 @@ impl Framer {
         }
     }
 
-    fn batch(&mut self, buffer: Buffer, content: Content, lines: u64) -> Batch {
-        let first_line = self.line;
-        self.line += lines;
-        Batch { buffer, content, first_line, lines }
+    /// A batch of so many bytes and lines.
+    fn batch(&mut self, buffer: Buffer, content: Content, bytes: u64, lines: u64) -> Batch {
+        let first_line = self.next.line;
+        self.next = Position { offset: self.next.offset + bytes, line: first_line + lines };
+        let next = (content != Content::Utf16).then_some(self.next);
+        Batch { buffer, content, first_line, lines, next }
     }
 
     /// Reads `more` bytes, and remembers the end and the fault.
@@ -254,6 +280,7 @@ impl Framer {
         }
         if buffer.data().starts_with(&[0xef, 0xbb, 0xbf]) {
             buffer.start += 3;
+            self.next.offset = 3;
         }
         if self.format == InputFormat::Auto {
             self.format = self.sniff(buffer);
@@ -302,18 +329,19 @@ impl Framer {
             let range = buffer.start..buffer.start + end;
             buffer.index(end);
             let lines = buffer.ends.len() as u64 + u64::from(is_open);
-            return Ok(Some(self.batch(buffer, Content::Lines(range), lines)));
+            return Ok(Some(self.batch(buffer, Content::Lines(range), end as u64, lines)));
         }
     }
 
     /// A line beyond the limit: passes over it in constant memory.
     fn skip_line(&mut self, mut buffer: Buffer) -> Result<Option<Batch>, ReadFault> {
-        let mut blank = is_blank(buffer.data());
+        let (mut blank, mut bytes) = (is_blank(buffer.data()), buffer.data().len() as u64);
         loop {
             buffer.begin(&[]);
             self.read(&mut buffer, READ_BYTES);
             let data = buffer.data();
             let end = memchr::memchr(b'\n', data);
+            bytes += end.map_or(data.len(), |end| end + 1) as u64;
             blank &= is_blank(&data[..end.unwrap_or(data.len())]);
             if let Some(end) = end {
                 self.carry.extend_from_slice(&data[end + 1..]);
@@ -323,7 +351,7 @@ impl Framer {
                 return self.next(buffer); // the line was cut
             }
             let content = if blank { Content::Blank { lines: 1 } } else { Content::TooLarge { blank: 0 } };
-            return Ok(Some(self.batch(buffer, content, 1)));
+            return Ok(Some(self.batch(buffer, content, bytes, 1)));
         }
     }
 
@@ -340,24 +368,26 @@ impl Framer {
             return self.next(buffer); // the record was cut
         }
         let data = buffer.data();
+        let bytes = data.len() as u64;
         let Some(first) = data.iter().position(|byte| !is_blank(std::slice::from_ref(byte))) else {
             let is_open = data.last().is_some_and(|last| *last != b'\n');
             let (range, length) = (buffer.start..buffer.end, data.len());
             buffer.index(length);
             let lines = buffer.ends.len() as u64 + u64::from(is_open);
-            return Ok((lines > 0).then(|| self.batch(buffer, Content::Lines(range), lines)));
+            return Ok((lines > 0).then(|| self.batch(buffer, Content::Lines(range), bytes, lines)));
         };
         let blank = memchr::memchr_iter(b'\n', &data[..first]).count() as u64;
         let line_start = memchr::memrchr(b'\n', &data[..first]).map_or(0, |lf| lf + 1);
         let range = buffer.start + line_start..buffer.end;
-        Ok(Some(self.batch(buffer, Content::Value { range, blank }, blank + 1)))
+        Ok(Some(self.batch(buffer, Content::Value { range, blank }, bytes, blank + 1)))
     }
 
     /// A whole input beyond the limit: passes over it in constant memory.
     fn skip_value(&mut self, mut buffer: Buffer) -> Result<Option<Batch>, ReadFault> {
-        let (mut blank, mut found, mut last) = (0, false, b'\n');
+        let (mut blank, mut found, mut last, mut bytes) = (0, false, b'\n', 0);
         loop {
             let data = buffer.data();
+            bytes += data.len() as u64;
             last = data.last().copied().unwrap_or(last);
             let first = data.iter().position(|byte| !is_blank(std::slice::from_ref(byte)));
             if !found {
@@ -375,9 +405,9 @@ impl Framer {
         }
         if !found {
             let lines = blank + u64::from(last != b'\n');
-            return Ok(Some(self.batch(buffer, Content::Blank { lines }, lines)));
+            return Ok(Some(self.batch(buffer, Content::Blank { lines }, bytes, lines)));
         }
-        Ok(Some(self.batch(buffer, Content::TooLarge { blank }, blank + 1)))
+        Ok(Some(self.batch(buffer, Content::TooLarge { blank }, bytes, blank + 1)))
     }
 }
 

@@ -1,28 +1,49 @@
 //! What a run reads: a label and a reader each.
 
+use super::compression::Decompressed;
+use crate::hash::Fnv;
 use crate::settings::InputFormat;
 use crate::storage::Storage;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-type Open = Box<dyn FnOnce() -> io::Result<Box<dyn Read + Send>> + Send>;
-
-/// One input of a run: a label for verdicts and messages, and a reader that is opened when its turn
-/// comes.
+/// One input of a run: a label for verdicts and messages, and what is read when its turn comes.
 pub struct Input {
     label: String,
-    open: Open,
+    source: Source,
     stored_bytes: u64,
     seen_as: InputFormat,
 }
+
+enum Source {
+    Reader(Box<dyn Read + Send>),
+    File(Arc<dyn Storage>, PathBuf),
+}
+
+/// What tells whether a file is still the one that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// The name as it was given.
+    pub name: String,
+    /// Bytes as they are stored.
+    pub bytes: u64,
+    /// When it was last changed, in nanoseconds since 1970.
+    pub modified: Option<u64>,
+    /// A hash of its first and its last 64 KiB; 0 where it cannot be read.
+    pub hash: u64,
+}
+
+/// Bytes at either end of a file that its fingerprint is made of.
+const FINGERPRINT_BYTES: u64 = 64 * 1024;
 
 impl Input {
     /// An input from any reader. How its records are told apart follows from what it holds.
     pub fn from_reader(label: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
         Self {
             label: label.into(),
-            open: Box::new(move || Ok(Box::new(reader))),
+            source: Source::Reader(Box::new(reader)),
             stored_bytes: 0,
             seen_as: InputFormat::Auto,
         }
@@ -35,8 +56,7 @@ impl Input {
         let label = path.to_string_lossy().into_owned();
         let seen_as =
             if base_ends_in(&label, &[".jsonl", ".ndjson"]) { InputFormat::Jsonl } else { InputFormat::Auto };
-        let path = path.to_owned();
-        Self { label, open: Box::new(move || storage.open(&path)), stored_bytes, seen_as }
+        Self { label, source: Source::File(storage, path.to_owned()), stored_bytes, seen_as }
     }
 
     /// The name that verdicts and messages give.
@@ -49,13 +69,49 @@ impl Input {
         self.stored_bytes
     }
 
+    /// What tells whether it is still the same at another time; `None` for a reader, which can be read but
+    /// once.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        let Source::File(storage, path) = &self.source else { return None };
+        let stat = storage.stat(path).ok();
+        let bytes = stat.map_or(0, |stat| stat.bytes);
+        let last = bytes.saturating_sub(FINGERPRINT_BYTES);
+        let hash = [0, last].iter().try_fold(Fnv::default(), |mut hash, from| {
+            let mut part = Vec::new();
+            storage.open_at(path, *from)?.take(FINGERPRINT_BYTES).read_to_end(&mut part)?;
+            hash.write(&part);
+            Ok::<Fnv, io::Error>(hash)
+        });
+        let hash = hash.map_or(0, Fnv::finish);
+        Some(Fingerprint {
+            name: self.label.clone(),
+            bytes,
+            modified: stat.and_then(|stat| stat.modified),
+            hash,
+        })
+    }
+
     /// What the name says about how records are told apart.
     pub(crate) fn seen_as(&self) -> InputFormat {
         self.seen_as
     }
 
     pub(crate) fn open(self) -> io::Result<Box<dyn Read + Send>> {
-        (self.open)()
+        match self.source {
+            Source::Reader(reader) => Ok(reader),
+            Source::File(storage, path) => storage.open(&path),
+        }
+    }
+
+    /// Opens it at a byte of what it holds: a plain file there, a compressed one from its beginning.
+    pub(crate) fn open_at(self, offset: u64) -> io::Result<Decompressed> {
+        let Source::File(storage, path) = self.source else { return Err(io::ErrorKind::NotSeekable.into()) };
+        let mut input = Decompressed::new(storage.open(&path)?)?;
+        if input.is_plain() {
+            return Ok(Decompressed::plain(storage.open_at(&path, offset)?, offset));
+        }
+        input.skip(offset)?;
+        Ok(input)
     }
 }
 

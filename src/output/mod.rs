@@ -11,9 +11,10 @@ mod words;
 
 pub(crate) use json::{verdict_head, write_verdict_after};
 pub use json::{write_verdict, write_verdict_to_string};
+pub(crate) use run_json::SettingsPart;
 pub use run_json::{GroupPart, RUN_SCHEMA, RunFile, RunReport, TimingFile, write_run_file};
 pub use sanitize::{Safe, csv_cell};
-pub use sink::{CheckedBatch, JsonLines, Sink, Wants};
+pub use sink::{CheckedBatch, EndedInput, JsonLines, Sink, Wants};
 pub use tables::{write_codes, write_summary};
 #[cfg(feature = "cli")]
 pub use text::{Colours, TextReport, write_gates, write_text_summary};

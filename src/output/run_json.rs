@@ -327,7 +327,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl SettingsPart {
-    fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         let level = |lint: &Lint| match settings.lints.get(*lint) {
             Level::Allow => "allow",
             Level::Warn => "warn",
@@ -375,7 +375,7 @@ fn histograms(tally: &Tally) -> [(Metric, &Histogram); 2] {
 }
 
 impl GroupPart {
-    fn new(group: &str, settings: &Settings, tally: &Tally) -> Self {
+    pub(crate) fn new(group: &str, settings: &Settings, tally: &Tally) -> Self {
         let (is_all, is_clustered) = (group == ALL, settings.keys.cluster.is_some());
         let metrics = Metric::ALL.iter().map(|metric| (*metric, tally.metric(*metric)));
         let codes = rules().map(|rule| (rule, tally.rule(rule)));

@@ -1,7 +1,8 @@
 //! The one trait between a run and whatever listens to it.
 
 use crate::error::Error;
-use crate::summary::{RecordCounts, Tally};
+use crate::input::{InputProblem, Position};
+use crate::summary::{InputTally, RecordCounts, Tally};
 use crate::verdict::RecordVerdict;
 use std::sync::Arc;
 
@@ -52,6 +53,23 @@ pub struct CheckedBatch {
     pub blank: u64,
     /// Stored bytes of all inputs that had been read when this batch was.
     pub stored_bytes: u64,
+    /// Those of this input.
+    pub input_stored_bytes: u64,
+    /// Lines in the batch.
+    pub lines: u64,
+    /// Where in the input the next batch begins, if a run can go on there.
+    pub next: Option<Position>,
+    /// Inputs before this one that came to their end since the batch before.
+    pub ended: Vec<EndedInput>,
+}
+
+/// An input that came to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedInput {
+    /// What the reader counted; blank lines and records are counted in batches.
+    pub count: InputTally,
+    /// What kept it from being read to its end.
+    pub problem: Option<InputProblem>,
 }
 
 /// Listens to a run. Batches come in the order of the inputs, one call at a time, from any thread.

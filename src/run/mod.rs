@@ -1,5 +1,7 @@
 //! The files of a run: written beside their final names, and renamed when whole.
 
 mod folder;
+mod journal;
 
-pub use folder::RunFolder;
+pub use folder::{Begun, FolderPlan, RunFolder};
+pub use journal::Checkpoint;

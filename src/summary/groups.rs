@@ -86,10 +86,10 @@ pub struct Groups(Vec<PointerGroups>);
 struct PointerGroups {
     pointer: &'static str,
     places: HashMap<GroupValue, usize>,
-    /// In the order in which they came.
-    tallies: Vec<ClusteredTally>,
+    /// In the order in which they came first; `None` where nothing came since they were taken.
+    tallies: Vec<Option<Box<ClusteredTally>>>,
     /// Those beyond the limit.
-    other: Option<ClusteredTally>,
+    other: Option<Box<ClusteredTally>>,
 }
 
 impl Groups {
@@ -123,18 +123,19 @@ impl PointerGroups {
             Some(place) => *place,
             None if self.tallies.len() < GROUPS => {
                 self.places.insert(value, self.tallies.len());
-                self.tallies.push(ClusteredTally::default());
+                self.tallies.push(None);
                 self.tallies.len() - 1
             }
             None => return self.other.get_or_insert_default(),
         };
-        &mut self.tallies[place]
+        self.tallies[place].get_or_insert_default()
     }
 
     fn named(&self) -> Vec<(String, &Tally)> {
-        let named =
-            |(value, place): (&GroupValue, &usize)| (value.name(self.pointer), &self.tallies[*place].tally);
-        self.places.iter().map(named).collect()
+        let named = |(value, place): (&GroupValue, &usize)| {
+            self.tallies[*place].as_ref().map(|clustered| (value.name(self.pointer), &clustered.tally))
+        };
+        self.places.iter().filter_map(named).collect()
     }
 
     fn held(&self) -> Vec<(String, &Tally)> {
@@ -165,12 +166,17 @@ impl PointerGroups {
             return self.shown().pop().filter(|(last, _)| last == name).map(|(_, tally)| tally);
         }
         let value = GroupValue::of_name(name, self.pointer)?;
-        self.places.get(&value).map(|place| Cow::Borrowed(&self.tallies[*place].tally))
+        let found = self.tallies[*self.places.get(&value)?].as_ref()?;
+        Some(Cow::Borrowed(&found.tally))
+    }
+
+    fn each(&mut self) -> impl Iterator<Item = &mut ClusteredTally> {
+        self.tallies.iter_mut().chain([&mut self.other]).flatten().map(Box::as_mut)
     }
 }
 
 /// Counts records one after the other, in the order of the run, where batches cannot be counted alone.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Grouping {
     clusters: Option<Clusters>,
     all: ClusteredTally,
@@ -200,16 +206,91 @@ impl Grouping {
 
     /// The groups; and the tally of all records, where there are clusters.
     pub(crate) fn finish(mut self) -> (Groups, Option<Tally>) {
-        for groups in &mut self.groups.0 {
-            groups.tallies.iter_mut().chain(&mut groups.other).for_each(ClusteredTally::close);
-        }
+        self.groups.0.iter_mut().flat_map(PointerGroups::each).for_each(ClusteredTally::close);
         self.all.close();
         (self.groups, self.clusters.map(|_| self.all.tally))
     }
 }
 
+/// What came to one tally since the last time: of all records where `pointer` is `None`, else of the group
+/// with this name there.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) pointer: Option<usize>,
+    pub(crate) name: String,
+    pub(crate) tally: Tally,
+    /// A cluster to which more records may come.
+    pub(crate) open: Option<OpenCluster>,
+}
+
+/// For journals: what came since the last time, and a grouping that goes on from there.
+impl Grouping {
+    /// Takes what came since the last time, in the order in which groups came first.
+    pub(crate) fn take_parts(&mut self) -> Vec<Part> {
+        let number = self.clusters.as_ref().map(|clusters| clusters.number);
+        let mut parts = Vec::new();
+        if number.is_some() {
+            parts.extend(self.all.take_part(number, None, String::new()));
+        }
+        for (pointer, groups) in self.groups.0.iter_mut().enumerate() {
+            let mut names: Vec<(usize, String)> =
+                groups.places.iter().map(|(value, place)| (*place, value.name(groups.pointer))).collect();
+            names.sort_unstable();
+            let names = names.into_iter().map(|(_, name)| name).chain([other_name(groups.pointer)]);
+            for (slot, name) in groups.tallies.iter_mut().chain([&mut groups.other]).zip(names) {
+                let Some(tally) = slot else { continue };
+                parts.extend(tally.take_part(number, Some(pointer), name));
+                if tally.open.is_none() {
+                    *slot = None;
+                }
+            }
+        }
+        parts
+    }
+
+    /// How many tallies hold something that was not taken yet.
+    pub(crate) fn waiting(&self) -> usize {
+        self.groups.0.iter().map(|groups| groups.tallies.iter().flatten().count()).sum()
+    }
+
+    /// Adds what was taken before, and the cluster that was the last one then. `None` where a part is of
+    /// no group of this run.
+    pub(crate) fn add_parts(&mut self, parts: Vec<Part>, cluster: Option<String>) -> Option<()> {
+        let number = self.clusters.as_mut().map(|clusters| {
+            clusters.value = cluster;
+            clusters.number
+        });
+        for part in parts {
+            let slot = match part.pointer {
+                None => &mut self.all,
+                Some(pointer) => {
+                    let groups = self.groups.0.get_mut(pointer)?;
+                    if part.name == other_name(groups.pointer) {
+                        groups.other.get_or_insert_default()
+                    } else {
+                        groups.tally(GroupValue::of_name(&part.name, groups.pointer)?)
+                    }
+                }
+            };
+            slot.tally.merge(&part.tally);
+            slot.open = part.open.map(|open| Box::new(OpenCluster { number: number.unwrap_or(0), ..open }));
+        }
+        Some(())
+    }
+
+    /// The value that the last record has at the cluster's pointer.
+    pub(crate) fn last_cluster(&self) -> Option<&str> {
+        self.clusters.as_ref()?.value.as_deref()
+    }
+
+    /// Forgets every count but those of clusters to which more records may come.
+    pub(crate) fn keep_open(&mut self) {
+        self.take_parts();
+    }
+}
+
 /// Numbers clusters: adjacent records with one value are one, a record without a value is its own.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Clusters {
     value: Option<String>,
     number: u64,
@@ -232,12 +313,13 @@ struct ClusteredTally {
     open: Option<Box<OpenCluster>>,
 }
 
+/// What the records of one cluster come to.
 #[derive(Clone, Debug)]
-struct OpenCluster {
+pub(crate) struct OpenCluster {
     number: u64,
-    shares: Shares,
+    pub(crate) shares: Shares,
     /// Records with a denominator above 0, for each metric.
-    records: [u64; Metric::ALL.len()],
+    pub(crate) records: [u64; Metric::ALL.len()],
 }
 
 impl ClusteredTally {
@@ -257,6 +339,16 @@ impl ClusteredTally {
         }
     }
 
+    /// Takes what came to it; a cluster with this number stays, since more records may come to it.
+    fn take_part(&mut self, number: Option<u64>, pointer: Option<usize>, name: String) -> Option<Part> {
+        if self.open.as_ref().is_some_and(|open| Some(open.number) != number) {
+            self.close();
+        }
+        let tally = std::mem::take(&mut self.tally);
+        let open = self.open.as_deref().cloned();
+        (open.is_some() || tally != Tally::default()).then_some(Part { pointer, name, tally, open })
+    }
+
     /// No more records come to the last cluster.
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
@@ -268,7 +360,7 @@ impl ClusteredTally {
 }
 
 impl OpenCluster {
-    fn new(number: u64) -> Self {
+    pub(crate) fn new(number: u64) -> Self {
         Self { number, shares: [Share::default(); Metric::ALL.len()], records: [0; Metric::ALL.len()] }
     }
 }

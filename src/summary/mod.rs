@@ -9,7 +9,7 @@ mod tally;
 pub use estimate::{Estimate, Z};
 pub(crate) use gate::{ALL, judge_gates};
 pub use gate::{Gate, GateOutcome, GateResult};
-pub(crate) use groups::Grouping;
+pub(crate) use groups::{Grouping, OpenCluster, Part};
 pub use groups::{Groups, RecordCounts};
 pub use metric::{Metric, MetricSums, Shares};
 pub use tally::{CodeTally, Histogram, InputTally, Place, Tally};

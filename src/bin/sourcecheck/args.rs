@@ -79,6 +79,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, requires = "out")]
     pub(crate) compress: bool,
 
+    /// Start over, even where a run in the folder did not come to its end and could go on
+    #[arg(long, requires = "out")]
+    pub(crate) restart: bool,
+
     /// Name the run in the tables and in run.json
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) run: String,

@@ -3,7 +3,6 @@
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sourcecheck::{CancelToken, exit};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -21,13 +20,9 @@ impl Caught {
     }
 }
 
-/// Listens from now on. `unfinished` is removed where the process must end at once.
+/// Listens from now on. `at_end` is called where the process must end at once.
 #[expect(clippy::exit, reason = "a thread that waits for a pipe can be ended in no other way")]
-pub(crate) fn listen(
-    cancel: CancelToken,
-    unfinished: Option<PathBuf>,
-    at_end: impl Fn() + Send + 'static,
-) -> Caught {
+pub(crate) fn listen(cancel: CancelToken, at_end: impl Fn() + Send + 'static) -> Caught {
     let caught = Caught::default();
     // Without a handler the signals do what they always do: end the process.
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return caught };
@@ -39,10 +34,6 @@ pub(crate) fn listen(
         cancel.cancel();
         wait(&mut signals);
         at_end();
-        if let Some(path) = &unfinished {
-            // It may never have been made.
-            let _ = std::fs::remove_file(path);
-        }
         std::process::exit(i32::from(code));
     });
     caught

@@ -5,14 +5,14 @@ use crate::progress::Reporter;
 use crate::signals;
 use crate::terminal::{Output, note, standard_input};
 use sourcecheck::{
-    CheckedBatch, Colours, Disk, Error, ErrorKind, GROUPS, Gate, Input, JsonLines, Metric, Outcome,
-    RunFolder, RunOptions, Sink, Storage, TextReport, TimingFile, Trouble, Wants, check_corpus, exit, expand,
-    write_gates, write_text_summary,
+    Begun, CheckedBatch, Checkpoint, Colours, Disk, Error, ErrorKind, FolderPlan, GROUPS, Gate, Input,
+    JsonLines, Metric, Outcome, RunFolder, RunOptions, Settings, Sink, Storage, TextReport, TimingFile,
+    Trouble, Wants, check_corpus, exit, expand, write_gates, write_text_summary,
 };
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 /// Runs the command and returns its exit code.
 pub(crate) fn run(args: &CheckArgs) -> u8 {
@@ -27,20 +27,14 @@ pub(crate) fn run(args: &CheckArgs) -> u8 {
         reporter = Arc::new(Reporter::new(inputs.iter().map(Input::stored_bytes).sum()));
         let options = RunOptions { progress: Some(Arc::clone(&reporter) as _), ..options };
         let bar = Arc::clone(&reporter);
-        let unfinished = args.out.as_ref().map(|folder| folder.join(unfinished_name(args)));
-        caught = signals::listen(options.cancel.clone(), unfinished, move || bar.finish());
-        check(args, &options, &gates, inputs, &reporter)
+        caught = signals::listen(options.cancel.clone(), move || bar.finish());
+        check(args, options, &gates, inputs, &reporter)
     };
     reporter.finish();
     match result {
         Ok(code) => code,
         Err(error) => fail(&error, caught.exit_code()),
     }
-}
-
-/// The verdicts while they are written.
-fn unfinished_name(args: &CheckArgs) -> &'static str {
-    if args.compress { "verdicts.jsonl.zst.partial" } else { "verdicts.jsonl.partial" }
 }
 
 struct Prepared {
@@ -112,14 +106,20 @@ fn path_of(line: &[u8]) -> PathBuf {
 /// The run itself.
 fn check(
     args: &CheckArgs,
-    options: &RunOptions,
+    mut options: RunOptions,
     gates: &[Gate],
     inputs: Vec<Input>,
     reporter: &Reporter,
 ) -> Result<u8, Error> {
     let start = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let mut listeners = Listeners::new(args, reporter)?;
-    let outcome = check_corpus(inputs, options, &mut listeners)?;
+    let mut listeners = Listeners::new(args, reporter);
+    if let Some(folder) = &args.out {
+        let (folder, begun) =
+            RunFolder::open(Arc::new(Disk), folder, plan(args, &options.settings, &inputs))?;
+        listeners.folder = Some(folder);
+        options.start = go_on(begun);
+    }
+    let outcome = check_corpus(inputs, &options, &mut listeners)?;
     reporter.finish();
     if let Some(text) = listeners.text {
         text.finish(&outcome.report(&args.run, &options.settings))?;
@@ -141,6 +141,39 @@ fn check(
     Ok(exit::of_outcome(&outcome, &gates, args.allow_empty))
 }
 
+fn plan<'a>(args: &'a CheckArgs, settings: &'a Settings, inputs: &[Input]) -> FolderPlan<'a> {
+    let started = Instant::now();
+    FolderPlan {
+        run: &args.run,
+        settings,
+        inputs: inputs.iter().map(Input::fingerprint).collect(),
+        restart: args.restart,
+        clock: Box::new(move || started.elapsed()),
+    }
+}
+
+/// Where a run goes on, said aloud.
+fn go_on(begun: Begun) -> Option<Checkpoint> {
+    match begun {
+        Begun::Afresh => None,
+        Begun::Again => {
+            note(
+                "the run in this folder did not come to its end; it starts over, since standard input can be read but once",
+            );
+            None
+        }
+        Begun::Resumed(checkpoint) => {
+            let (name, position) = checkpoint.place();
+            let behind = checkpoint.inputs_behind();
+            note(&format!(
+                "the run in this folder did not come to its end; it goes on at byte {} of {name} (line {}), with {behind} inputs behind it",
+                position.offset, position.line
+            ));
+            Some(*checkpoint)
+        }
+    }
+}
+
 /// Those who listen to this run.
 struct Listeners {
     folder: Option<RunFolder>,
@@ -149,15 +182,11 @@ struct Listeners {
 }
 
 impl Listeners {
-    fn new(args: &CheckArgs, reporter: &Reporter) -> Result<Self, Error> {
-        let folder = match &args.out {
-            Some(folder) => Some(RunFolder::create(Arc::new(Disk), folder, args.compress)?),
-            None => None,
-        };
+    fn new(args: &CheckArgs, reporter: &Reporter) -> Self {
         let json = args.json.then(|| JsonLines::new(Output::plain(reporter.bar()), "standard output"));
-        let text = (!args.json && folder.is_none())
+        let text = (!args.json && args.out.is_none())
             .then(|| TextReport::new(Output::styled(reporter.bar()), args.max_diagnostics, Colours::Styled));
-        Ok(Self { folder, json, text })
+        Self { folder: None, json, text }
     }
 
     fn each(&mut self) -> impl Iterator<Item = &mut dyn Sink> {
@@ -214,7 +243,9 @@ fn tell(outcome: &Outcome, args: &CheckArgs) {
 fn fail(error: &Error, signal: Option<u8>) -> u8 {
     match (error.kind(), signal) {
         (ErrorKind::OutputClosed, _) => {}
-        (ErrorKind::Cancelled, _) => note("interrupted; nothing was left half-written"),
+        (ErrorKind::Cancelled, _) => {
+            note("interrupted; with --out, the same command goes on where this run ended")
+        }
         _ => note(&error.to_string()),
     }
     match (error.kind(), signal) {
