@@ -4,8 +4,10 @@ import argparse
 import os
 import pathlib
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 
 
 def arguments(description):
@@ -20,7 +22,7 @@ def arguments(description):
 def find_binary(given=None):
     """The command: given, named by SOURCECHECK, or built here."""
     named = given or os.environ.get("SOURCECHECK")
-    built = [ROOT / "target" / profile / "sourcecheck" for profile in ("release", "debug")]
+    built = [TARGET / profile / "sourcecheck" for profile in ("release", "debug")]
     for candidate in [named] if named else built:
         if pathlib.Path(candidate).is_file():
             return str(pathlib.Path(candidate).resolve())
@@ -34,6 +36,27 @@ def run(binary, arguments, cwd=None, stdin=None, env=None):
         [binary, *map(str, arguments)], cwd=cwd, input=stdin if stdin is not None else b"", env=environment, capture_output=True
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def with_packages(*names):
+    """Goes on in a virtual environment under target/ that has these packages, made where there is none."""
+    own = TARGET / "venv"
+    if pathlib.Path(sys.prefix).resolve() == own.resolve():
+        return
+    python = own / "bin" / "python"
+    steps = [[sys.executable, "-m", "venv", own], [python, "-m", "pip", "install", "--quiet", *names]]
+    if not has_packages(python, names):
+        print(f"installing {', '.join(names)} into {own}", file=sys.stderr)
+        for step in steps:
+            if subprocess.run(step, stdout=sys.stderr).returncode != 0:
+                raise SystemExit(f"cannot install {', '.join(names)} into {own}")
+    sys.stdout.flush()
+    os.execv(python, [python, *sys.argv])
+
+
+def has_packages(python, names):
+    found = "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))"
+    return python.exists() and subprocess.run([python, "-c", found, *names]).returncode == 0
 
 
 class Tally:

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn behaviour_told_as_data() {
-    trycmd::TestCases::new().case("tests/cmd/*.trycmd").case("README.md");
+    trycmd::TestCases::new().case("tests/cmd/*.trycmd").case("README.md").case("docs/*.md");
 }
 
 fn command() -> Command {
