@@ -6,11 +6,14 @@ mod memory;
 
 use common::corpus;
 use memory::{Failure, Files, Memory, Plan};
-use sourcecheck::{Error, Input, RunFolder, RunOptions, Settings, TimingFile, check_corpus};
-use std::io::Cursor;
+use sourcecheck::{
+    Begun, Error, FolderPlan, Input, Key, Keys, RunFolder, RunOptions, Settings, TimingFile, check_corpus,
+};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 const NAMES: [&str; 5] = ["verdicts.jsonl", "summary.csv", "codes.csv", "timing.json", "run.json"];
 
@@ -18,14 +21,34 @@ fn path(name: &str) -> PathBuf {
     Path::new("out").join(name)
 }
 
+/// A run that writes its journal at every chance; its input never fails.
 fn run(memory: &Memory, corpus: &[u8]) -> Result<(), Error> {
-    let mut options = RunOptions::new(Settings::default());
+    run_with(memory, corpus, &Settings::default()).map(|_| ())
+}
+
+/// The same with other settings; says whether it went on where another one had ended.
+fn run_with(memory: &Memory, corpus: &[u8], settings: &Settings) -> Result<bool, Error> {
+    let inputs = Memory::holding(&Files::from([(PathBuf::from("in.jsonl"), corpus.to_vec())]));
+    let inputs = vec![Input::from_path(Arc::new(inputs), Path::new("in.jsonl"))];
+    let mut options = RunOptions::new(settings.clone());
     options.threads = NonZeroUsize::MIN;
-    let mut folder = RunFolder::create(Arc::new(memory.clone()), Path::new("out"), false)?;
-    let input = Input::from_reader("in", Cursor::new(corpus.to_vec()));
-    let outcome = check_corpus(vec![input], &options, &mut folder)?;
+    let ticks = AtomicU64::new(0);
+    let plan = FolderPlan {
+        run: "",
+        settings,
+        inputs: inputs.iter().map(Input::fingerprint).collect(),
+        restart: false,
+        clock: Box::new(move || Duration::from_secs(ticks.fetch_add(2, Ordering::Relaxed))),
+    };
+    let (mut folder, begun) = RunFolder::open(Arc::new(memory.clone()), Path::new("out"), plan)?;
+    if let Begun::Resumed(checkpoint) = begun {
+        options.start = Some(*checkpoint);
+    }
+    let resumed = options.start.is_some();
+    let outcome = check_corpus(inputs, &options, &mut folder)?;
     let timing = TimingFile { start: String::new(), seconds: 0.0, threads: 1, host: String::new() };
-    folder.finish(&outcome.report("", &options.settings), &timing)
+    folder.finish(&outcome.report("", &options.settings), &timing)?;
+    Ok(resumed)
 }
 
 /// What an undisturbed run writes.
@@ -116,17 +139,59 @@ fn no_failure_mixes_two_runs() {
     }
 }
 
+/// Whatever failed, and whatever a power cut takes on top: the same command comes to the right end.
 #[test]
-fn a_failed_run_takes_its_own_files_away_and_can_be_repeated() {
+fn a_failed_run_is_gone_on_with() {
     let corpus = corpus(4_000);
-    let right = undisturbed(&corpus);
-    fail_at_each(Memory::default, &corpus, (Failure::Error, false), |memory, _, what| {
-        let left = memory.files();
-        assert!(left.keys().all(|left| right.contains_key(left)), "{what}: {:?}", left.keys());
-        memory.plan(None);
-        run(memory, &corpus).unwrap();
-        assert!(memory.files() == right, "{what}: the second run");
-    });
+    let mut resumed = 0;
+    for settings in [Settings::default(), Settings { compress: true, ..grouped() }] {
+        let right = {
+            let memory = Memory::default();
+            run_with(&memory, &corpus, &settings).unwrap();
+            memory.files()
+        };
+        for kind in FAILURES {
+            for at in 1.. {
+                let memory = Memory::default();
+                memory.plan(Some(Plan { at, failure: kind.0, forever: kind.1 }));
+                let result = run_with(&memory, &corpus, &settings);
+                if memory.operations() < at {
+                    assert!(at > 30, "only {at} operations");
+                    break;
+                }
+                let after = memory.files_after_power_cuts().into_iter().chain([memory.files()]);
+                for files in after {
+                    let memory = Memory::holding(&files);
+                    let again = run_with(&memory, &corpus, &settings);
+                    let again =
+                        again.unwrap_or_else(|error| panic!("{kind:?} at {at}: {error}, after {result:?}"));
+                    resumed += usize::from(again);
+                    let (found, right) = (memory.files(), &right);
+                    assert!(found == *right, "{kind:?} at {at}: {:?}", found.keys());
+                }
+            }
+        }
+    }
+    assert!(resumed > 100, "{resumed}");
+}
+
+/// Groups and clusters that go on from batch to batch.
+fn grouped() -> Settings {
+    let key = |text| Key::parse(text).unwrap();
+    let keys =
+        Keys { groups: vec![key("/id"), key("/status")], cluster: Some(key("/status")), ..Keys::default() };
+    Settings { keys, ..Settings::default() }
+}
+
+#[test]
+fn one_run_at_a_time() {
+    use sourcecheck::Storage;
+    let memory = Memory::default();
+    let lock = memory.lock(&path(".lock")).unwrap();
+    let error = run(&memory, b"").unwrap_err();
+    assert!(error.to_string().contains("another run"), "{error}");
+    drop(lock);
+    run(&memory, b"").unwrap();
 }
 
 #[test]

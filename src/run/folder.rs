@@ -91,8 +91,18 @@ fn cannot_create(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |error| Error::create(path, error)
 }
 
-fn exists(storage: &dyn Storage, path: &Path) -> bool {
-    storage.stat(path).is_ok()
+fn another_run(difference: &str) -> String {
+    format!(
+        "a run in it did not come to its end, and this is another one: {difference}; give the same command to go on with it, or --restart to start over"
+    )
+}
+
+fn exists(storage: &dyn Storage, path: &Path) -> Result<bool, Error> {
+    match storage.stat(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::open(path.display(), error)),
+    }
 }
 
 fn remove_if_there(storage: &dyn Storage, folder: &Path, name: &str) -> Result<(), Error> {
@@ -132,23 +142,21 @@ impl RunFolder {
         })?;
         let before = if plan.restart { None } else { unfinished(storage.as_ref(), folder, &plan)? };
         let header = Header::new(plan.run, plan.settings, plan.inputs.clone().unwrap_or_default());
-        match before {
+        let begun = match before {
             Some(read) if plan.inputs.is_some() => {
                 if let Some(difference) = read.header.difference(&header) {
-                    return Err(Error::folder(
-                        folder.display(),
-                        format!(
-                            "a run in it did not come to its end, and this is another one: {difference}; give the same command to go on with it, or --restart to start over"
-                        ),
-                    ));
+                    return Err(Error::folder(folder.display(), another_run(&difference)));
                 }
-                Self::resume(storage, folder, plan, lock, read)
+                // Where nothing had been checked, the verdicts may never have been made.
+                if read.checkpoint.is_some() {
+                    return Self::resume(storage, folder, plan, lock, read);
+                }
+                Begun::Afresh
             }
-            before => {
-                let begun = if before.is_some() { Begun::Again } else { Begun::Afresh };
-                Ok((Self::afresh(storage, folder, plan, lock, &header)?, begun))
-            }
-        }
+            Some(_) => Begun::Again,
+            None => Begun::Afresh,
+        };
+        Ok((Self::afresh(storage, folder, plan, lock, &header)?, begun))
     }
 
     fn afresh(
@@ -185,7 +193,7 @@ impl RunFolder {
         let [name, _] = names(plan.settings.compress);
         let (partial, whole) = (partial(folder, name), folder.join(name));
         // A run that was killed in its last moments had given the verdicts their final name.
-        if !exists(storage.as_ref(), &partial) {
+        if !exists(storage.as_ref(), &partial)? {
             storage.rename(&whole, &partial).map_err(cannot_create(&partial))?;
             storage.sync_dir(folder).map_err(cannot_create(folder))?;
         }
@@ -330,7 +338,7 @@ fn names(compress: bool) -> [&'static str; 2] {
 /// The journal of a run in the folder that did not come to its end.
 fn unfinished(storage: &dyn Storage, folder: &Path, plan: &FolderPlan<'_>) -> Result<Option<Read>, Error> {
     let path = folder.join(JOURNAL);
-    if exists(storage, &folder.join(RUN)) || !exists(storage, &path) {
+    if exists(storage, &folder.join(RUN))? || !exists(storage, &path)? {
         return Ok(None);
     }
     let bytes = read_file(storage, &path).map_err(|error| Error::open(path.display(), error))?;

@@ -1,6 +1,6 @@
 //! A file system in memory that fails on demand and forgets what was not synced.
 
-use sourcecheck::{OutputFile, Stat, Storage};
+use sourcecheck::{Lock, OutputFile, Stat, Storage};
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -66,6 +66,7 @@ struct State {
     pending: Vec<Change>,
     operations: usize,
     plan: Option<Plan>,
+    locked: Vec<PathBuf>,
 }
 
 impl State {
@@ -91,6 +92,21 @@ impl State {
 pub struct Memory(Arc<Mutex<State>>);
 
 impl Memory {
+    /// A file system that holds these files, all of them synced.
+    pub fn holding(files: &Files) -> Self {
+        let memory = Self::default();
+        {
+            let mut state = memory.state();
+            for (path, content) in files {
+                let file = state.contents.len();
+                state.contents.push(Content { now: content.clone(), synced: content.clone() });
+                state.names.insert(path.clone(), file);
+                state.synced_names.insert(path.clone(), file);
+            }
+        }
+        memory
+    }
+
     /// Counts operations anew, some of which will fail.
     pub fn plan(&self, plan: Option<Plan>) {
         let mut state = self.state();
@@ -173,7 +189,43 @@ impl OutputFile for MemoryFile {
     }
 }
 
+/// Out of the way when it is dropped, as a lock of a process that ended.
+struct MemoryLock(Memory, PathBuf);
+
+impl Lock for MemoryLock {}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        self.0.state().locked.retain(|path| *path != self.1);
+    }
+}
+
 impl Storage for Memory {
+    fn append(&self, path: &Path, length: u64) -> io::Result<Box<dyn OutputFile>> {
+        let file = self.operate(true, |state| {
+            let file = state.file(path)?;
+            let content = &mut state.contents[file].now;
+            let length = usize::try_from(length).unwrap();
+            if content.len() < length {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            content.truncate(length);
+            Ok(file)
+        })?;
+        Ok(Box::new(MemoryFile { memory: self.clone(), file }))
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn Lock>> {
+        self.operate(true, |state| {
+            if state.locked.iter().any(|locked| locked == path) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            state.locked.push(path.to_owned());
+            Ok(())
+        })?;
+        Ok(Box::new(MemoryLock(self.clone(), path.to_owned())))
+    }
+
     fn open(&self, path: &Path) -> io::Result<Box<dyn Read + Send>> {
         self.operate(false, |state| {
             let content = state.contents[state.file(path)?].now.clone();
@@ -216,7 +268,7 @@ impl Storage for Memory {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         self.operate(false, |state| {
             let bytes = state.contents[state.file(path)?].now.len() as u64;
-            Ok(Stat { is_dir: false, is_link: false, bytes })
+            Ok(Stat { is_dir: false, is_link: false, bytes, modified: Some(0) })
         })
     }
 
