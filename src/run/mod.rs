@@ -1,5 +1,8 @@
 //! The files of a run: written beside their final names, and renamed when whole.
 
+mod compare;
 mod folder;
+mod sorter;
 
+pub use compare::{CompareOptions, compare_runs};
 pub use folder::RunFolder;
