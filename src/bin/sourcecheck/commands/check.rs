@@ -211,7 +211,7 @@ fn tell(outcome: &Outcome, args: &CheckArgs) {
 }
 
 /// Says why a run failed, unless the reader of its output went away, which is quiet.
-fn fail(error: &Error, signal: Option<u8>) -> u8 {
+pub(super) fn fail(error: &Error, signal: Option<u8>) -> u8 {
     match (error.kind(), signal) {
         (ErrorKind::OutputClosed, _) => {}
         (ErrorKind::Cancelled, _) => note("interrupted; nothing was left half-written"),
