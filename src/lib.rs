@@ -63,7 +63,7 @@ pub use diagnostic::{
 pub use error::{Error, ErrorKind};
 pub use input::{Input, expand};
 pub use keys::{Key, Keys};
-pub use limits::{DIAGNOSTICS, GROUPS, LISTED, RECORD_BYTES, RECORD_BYTES_CEILING};
+pub use limits::{DIAGNOSTICS, GROUPS, LISTED, RECORD_BYTES, RECORD_BYTES_CEILING, SORT_BYTES};
 pub use model::{
     Annotation, Answer, AnswerStatus, Boundary, Content, ContextSource, Document, LineNumber, Marker,
     Polarity, Record, Ref, Session, SessionPlace, SourceRef,

@@ -27,8 +27,19 @@ fn run(memory: &Memory, folder: &str, records: &[String], settings: &Settings) {
     out.finish(&outcome.report("", settings), &timing).unwrap();
 }
 
+/// Sorts hold a few records only, so that small runs go through temporary files too.
+const SORT_BYTES: usize = 2_000;
+
+fn options(max_listed: usize, is_cancelled: &dyn Fn() -> bool) -> CompareOptions<'_> {
+    CompareOptions { max_listed, scratch: Path::new("scratch"), sort_bytes: SORT_BYTES, is_cancelled }
+}
+
+fn scratch_files(memory: &Memory) -> usize {
+    memory.files().into_keys().filter(|path| path.starts_with("scratch")).count()
+}
+
 fn try_compare(memory: &Memory, max_listed: usize) -> Result<Comparison, Error> {
-    let options = CompareOptions { max_listed, scratch: Path::new("scratch"), is_cancelled: &|| false };
+    let options = options(max_listed, &|| false);
     sourcecheck::compare_runs(memory, Path::new("base"), Path::new("new"), &options)
 }
 
@@ -37,8 +48,7 @@ fn compare_with(base: &[String], new: &[String], settings: &Settings) -> Compari
     run(&memory, "base", base, settings);
     run(&memory, "new", new, settings);
     let comparison = try_compare(&memory, 100).unwrap();
-    let left = memory.files().into_keys().filter(|path| path.starts_with("scratch")).count();
-    assert_eq!(left, 0, "temporary files are left");
+    assert_eq!(scratch_files(&memory), 0, "temporary files are left");
     comparison
 }
 
@@ -314,16 +324,44 @@ fn no_failure_of_the_disk_is_taken_for_a_result() {
     let memory = Memory::default();
     run(&memory, "base", &base, &Settings::default());
     run(&memory, "new", &new, &Settings::default());
+    assert_eq!(memory.files_after_power_cuts(), [memory.files()]);
     let right = outputs(&try_compare(&memory, 5).unwrap());
-    for at in 1.. {
-        memory.plan(Some(Plan { at, failure: Failure::Error, forever: false }));
-        let result = try_compare(&memory, 5);
-        if memory.operations() < at {
-            assert!(at > 5 && outputs(&result.unwrap()) == right);
-            break;
+    for failure in [Failure::Error, Failure::FullDisk, Failure::ShortWrite] {
+        for at in 1.. {
+            memory.plan(Some(Plan { at, failure, forever: false }));
+            let result = try_compare(&memory, 5);
+            let operations = memory.operations();
+            memory.plan(None);
+            if operations < at {
+                assert!(at > 20, "only {at} operations");
+                break;
+            }
+            match result {
+                Ok(comparison) => assert!(outputs(&comparison) == right, "{failure:?} {at}"),
+                Err(error) => assert!(matches!(exit::of_error(&error), 66 | 73 | 74), "{error}"),
+            }
+            // What cannot be removed is left to the caller, whose folder it is.
+            let left = scratch_files(&memory);
+            assert!(
+                left <= usize::from(failure == Failure::Error),
+                "{failure:?} {at}: {left} files are left"
+            );
+            memory.files().into_keys().filter(|path| path.starts_with("scratch")).for_each(|path| {
+                sourcecheck::Storage::remove(&memory, &path).unwrap();
+            });
         }
-        assert!(result.is_err(), "operation {at}");
     }
+}
+
+#[test]
+fn records_of_every_sort_are_compared() {
+    let records: Vec<String> =
+        String::from_utf8(common::corpus(300)).unwrap().lines().map(str::to_owned).collect();
+    let comparison = compare(&records, &records);
+    let matching = comparison.matching.unwrap();
+    let side = &matching.new;
+    assert_eq!(comparison.new.records, matching.pairs + side.repeated.count + side.without_id.count);
+    assert!(matching.pairs > 100 && side.repeated.count > 10 && side.without_id.count > 10, "{matching:?}");
 }
 
 #[test]
@@ -331,8 +369,8 @@ fn a_comparison_can_be_cancelled() {
     let memory = Memory::default();
     run(&memory, "base", &records(5, mixed), &Settings::default());
     run(&memory, "new", &records(5, mixed), &Settings::default());
-    let options = CompareOptions { max_listed: 1, scratch: Path::new("scratch"), is_cancelled: &|| true };
-    let result = sourcecheck::compare_runs(&memory, Path::new("base"), Path::new("new"), &options);
+    let result =
+        sourcecheck::compare_runs(&memory, Path::new("base"), Path::new("new"), &options(1, &|| true));
     assert!(matches!(result.unwrap_err().kind(), sourcecheck::ErrorKind::Cancelled));
 }
 

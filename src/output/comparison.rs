@@ -150,8 +150,10 @@ fn positive_zero(number: f64) -> f64 {
 
 /// A probability with three significant digits.
 fn significant(p: f64) -> String {
-    if p >= 0.9995 || p == 0.0 {
-        format!("{p:.0}")
+    if p >= 0.9995 {
+        "1".to_owned()
+    } else if p < 1e-300 {
+        "<1e-300".to_owned()
     } else if p < 0.0001 {
         format!("{p:.2e}")
     } else {
@@ -268,7 +270,7 @@ mod tests {
             (0.00012345, "0.000123"),
             (0.0000999, "9.99e-5"),
             (1.5e-300, "1.50e-300"),
-            (0.0, "0"),
+            (0.0, "<1e-300"),
         ] {
             assert_eq!(significant(p), text);
         }

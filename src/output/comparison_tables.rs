@@ -4,7 +4,8 @@ use super::comparison::{note_words, unpaired_words};
 use super::json::{write_number, write_string};
 use super::sanitize::csv_cell;
 use crate::summary::{
-    CodeChange, Comparison, Listed, ListedRecord, Matching, Method, Row, Side, SideMatching, Unpaired,
+    CodeChange, Comparison, Difference, Listed, ListedRecord, Matching, Method, Row, Side, SideMatching,
+    Unpaired,
 };
 use crate::verdict::{Id, Status};
 
@@ -33,7 +34,7 @@ const NUMBERS: [&str; 8] = ["base", "new", "delta", "std_error", "ci_low", "ci_h
 /// The numbers of a row, in the order of [`NUMBERS`].
 fn numbers(row: &Row) -> [Option<f64>; 8] {
     let difference = row.difference.as_ref();
-    let interval = difference.and_then(|difference| difference.interval());
+    let interval = difference.and_then(Difference::interval);
     [
         row.base,
         row.new,

@@ -6,7 +6,6 @@ use super::groups::{GroupValue, other_name};
 use super::metric::{Metric, MetricSums};
 use super::paired::{Difference, PairSums, exact_delta, unpaired_difference};
 use super::pairs::PairGroups;
-use super::rule_set::rules;
 use super::significance::{holm, mcnemar_p};
 use super::tally::Tally;
 use crate::diagnostic::Rule;
@@ -279,20 +278,6 @@ impl CodeChange {
         changes.sort_by_key(|change| Reverse(i128::from(change.new) - i128::from(change.base)));
         changes
     }
-}
-
-/// The records with each code over all records of the runs; a lint counts where it was `denied`.
-pub(crate) fn codes_of_all(
-    base: (&Tally, impl Fn(Rule) -> bool),
-    new: (&Tally, impl Fn(Rule) -> bool),
-) -> Vec<CodeChange> {
-    let records = |tally: &Tally, is_error: bool, rule| if is_error { tally.rule(rule).records } else { 0 };
-    let change = |rule| CodeChange {
-        rule,
-        base: records(base.0, base.1(rule), rule),
-        new: records(new.0, new.1(rule), rule),
-    };
-    rules().map(change).collect()
 }
 
 /// What a reader of a comparison must know beside it.

@@ -15,7 +15,7 @@ mod tally;
 pub use comparison::{
     CodeChange, Comparison, Listed, ListedRecord, Matching, Method, Note, Row, Side, SideMatching, Unpaired,
 };
-pub(crate) use comparison::{TwoTallies, codes_of_all, paired_rows, unpaired_rows};
+pub(crate) use comparison::{TwoTallies, paired_rows, unpaired_rows};
 pub use estimate::{Estimate, Z};
 pub(crate) use gate::{ALL, judge_gates};
 pub use gate::{Gate, GateOutcome, GateResult};

@@ -22,6 +22,9 @@ pub(super) fn mcnemar_p(one: u64, other: u64) -> f64 {
     if one == other {
         return 1.0;
     }
+    if draws <= EXACT_DRAWS {
+        return (2.0 * ways(draws, least) as f64 * 0.5f64.powi(draws as i32)).min(1.0);
+    }
     // From the largest term down: each is the one above it times k / (n − k + 1), which is below 1.
     let (mut sum, mut term, mut k) = (0.0, 1.0, least);
     while term > sum * f64::EPSILON {
@@ -30,6 +33,15 @@ pub(super) fn mcnemar_p(one: u64, other: u64) -> f64 {
         k = k.saturating_sub(1);
     }
     (2.0 * sum * half_binomial(draws, least)).min(1.0)
+}
+
+/// Up to so many coins every number of ways is exact in a double.
+const EXACT_DRAWS: u64 = 52;
+
+/// The ways in which at most `most` of so many coins show heads.
+fn ways(coins: u64, most: u64) -> u64 {
+    let next = |(term, sum): (u64, u64), k: u64| (term * (coins - k) / (k + 1), sum + term);
+    (0..=most).fold((1, 0), next).1
 }
 
 /// The probability that `k` of `n` coins show heads, by Loader's saddle point (*Fast and Accurate Computation
@@ -117,7 +129,7 @@ mod tests {
             (1.959963984540054, 0.05),
             (-3.0, 0.002699796063260189),
             (5.0, 5.733031437583878e-7),
-            (10.0, 1.5239706048321052e-23),
+            (10.0, 1.523970604832105e-23),
             (20.0, 5.507248237212467e-89),
             (30.0, 9.813427854296374e-198),
             (37.0, 1.1451142445049154e-299),
@@ -146,6 +158,15 @@ mod tests {
             (518_500, 481_500, 1.0164156538835261e-299),
         ] {
             assert_near(mcnemar_p(one, other), p);
+        }
+    }
+
+    #[test]
+    fn small_counts_are_exact() {
+        for (one, other, p) in
+            [(1, 8, 0.0390625), (3, 17, 2702.0 / 1048576.0), (2, 3, 1.0), (0, 52, 0.5f64.powi(51))]
+        {
+            assert_eq!(mcnemar_p(one, other), p);
         }
     }
 

@@ -298,7 +298,7 @@ mod tests {
             annotations: share(0),
             refs: share(1),
             chars: share(2),
-            sentences: (n[0] % 2 == 0).then(|| share(3)),
+            sentences: n[0].is_multiple_of(2).then(|| share(3)),
             supports: n[4],
             refutes: n[5],
             claims_supported: n[6],
@@ -326,7 +326,7 @@ mod tests {
                 1 => Some(Facts::Session(session_facts(&n))),
                 _ => Some(Facts::Answer(AnswerFacts {
                     citations: Share { part: n[1], whole: n[1] + n[2] },
-                    sentences: (n[0] % 2 == 0).then_some(Share { part: n[3], whole: n[3] + n[4] }),
+                    sentences: n[0].is_multiple_of(2).then_some(Share { part: n[3], whole: n[3] + n[4] }),
                     chunks_cited: n[5],
                     documents_cited: n[6],
                 })),

@@ -12,7 +12,7 @@ use crate::diagnostic::Rule;
 use crate::error::Error;
 use crate::storage::Storage;
 use crate::summary::{
-    CodeChange, Comparison, PairGroups, Side, TwoTallies, Unpaired, codes_of_all, paired_rows, unpaired_rows,
+    CodeChange, Comparison, PairGroups, Side, Tally, TwoTallies, Unpaired, paired_rows, rules, unpaired_rows,
 };
 use folder::FinishedRun;
 use std::collections::HashMap;
@@ -25,6 +25,9 @@ pub struct CompareOptions<'a> {
     pub max_listed: usize,
     /// A folder of the caller's, for temporary files: needed where the runs are large. None is left there.
     pub scratch: &'a Path,
+    /// Bytes that a sort holds in memory before it writes them there: [`SORT_BYTES`](crate::SORT_BYTES), or
+    /// fewer. Of sorts two are under way at a time.
+    pub sort_bytes: usize,
     /// Asked again and again; the comparison ends when it says yes.
     pub is_cancelled: &'a dyn Fn() -> bool,
 }
@@ -62,7 +65,7 @@ pub fn compare_runs(
     if base.has_only_problems() || new.has_only_problems() {
         return over_all(comparison, Unpaired::OnlyProblems, &base, &new);
     }
-    let scratch = Scratch { storage, folder: options.scratch };
+    let scratch = Scratch { storage, folder: options.scratch, limit: options.sort_bytes };
     let (pairs, matching) = matching::match_runs(&base, &new, scratch, options)?.finish();
     comparison.matching = Some(matching);
     if is_too_few(&pairs, &comparison) {
@@ -96,14 +99,20 @@ fn over_all(
 ) -> Result<Comparison, Error> {
     comparison.unpaired = Some(why);
     comparison.rows = unpaired_rows(&new.file.settings.group_by, tallies_of_both(base, new)?);
-    let is_error = |run: &FinishedRun<'_>, rule: Rule| match rule {
+    let (before, after) = (base.file.tally()?, new.file.tally()?);
+    let records = |run, tally: &Tally, rule| if is_error(run, rule) { tally.rule(rule).records } else { 0 };
+    let change =
+        |rule| CodeChange { rule, base: records(base, &before, rule), new: records(new, &after, rule) };
+    comparison.codes = CodeChange::differing(rules().map(change).collect());
+    Ok(comparison)
+}
+
+/// Whether a finding is an error in this run: a lint is one where it was denied.
+fn is_error(run: &FinishedRun<'_>, rule: Rule) -> bool {
+    match rule {
         Rule::Code(_) => true,
         Rule::Lint(lint) => run.file.settings.lints.get(lint.name()).is_some_and(|level| level == "deny"),
-    };
-    let (before, after) = (base.file.tally()?, new.file.tally()?);
-    let changes = codes_of_all((&before, |rule| is_error(base, rule)), (&after, |rule| is_error(new, rule)));
-    comparison.codes = CodeChange::differing(changes);
-    Ok(comparison)
+    }
 }
 
 /// The tallies of the groups that both runs have.
@@ -126,7 +135,7 @@ mod tests {
     use crate::run::RunFolder;
     use crate::settings::{Level, Settings};
     use crate::storage::Disk;
-    use crate::summary::{Metric, MetricSums, rules};
+    use crate::summary::{Metric, MetricSums};
     use std::sync::Arc;
 
     /// Writes a run over everything that lies about here: valid, invalid and malformed records of both kinds.

@@ -5,8 +5,8 @@ use crate::args::CompareArgs;
 use crate::signals;
 use crate::terminal::note;
 use sourcecheck::{
-    CancelToken, CompareOptions, Comparison, Disk, Error, Regression, RegressionResult, compare_runs,
-    comparison_csv, comparison_json, exit, judge_regressions, note_words, write_comparison,
+    CancelToken, CompareOptions, Comparison, Disk, Error, Regression, RegressionResult, SORT_BYTES,
+    compare_runs, comparison_csv, comparison_json, exit, judge_regressions, note_words, write_comparison,
     write_regressions,
 };
 use std::fs;
@@ -43,6 +43,7 @@ fn compare(
     let options = CompareOptions {
         max_listed: args.max_listed,
         scratch: &scratch.0,
+        sort_bytes: SORT_BYTES,
         is_cancelled: &|| cancel.is_cancelled(),
     };
     let comparison = compare_runs(&Disk, &args.base, &args.new, &options)?;
