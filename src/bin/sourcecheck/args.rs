@@ -56,8 +56,8 @@ Examples:
                                                     ends with 1 if fewer refs resolve
 
 Exit status:
-  0 the runs were compared, 1 a metric of --fail-on-regression moved for the worse; 64 and above: it went
-  wrong (64 usage, 66 no finished run, 73 no temporary file, 74 reading or writing failed)";
+  0 the runs were compared, 1 a metric of --fail-on-regression moved for the worse; 64 and above:
+  it went wrong (64 usage, 66 no finished run, 73 no temporary file, 74 reading or writing failed)";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
