@@ -4,6 +4,7 @@ use crate::check::{SessionScratch, attach_evidence, check_answer, check_lints, c
 use crate::decode::json::{FastReader, read_carefully};
 use crate::decode::{Decoded, Findings, Lists, Tree, decode};
 use crate::diagnostic::{Code, Detail, Diagnostic, Pointer};
+use crate::keys::Keys;
 use crate::limits::BUFFER_KEEP_BYTES;
 use crate::model::{Record, recycle};
 use crate::settings::Settings;
@@ -27,6 +28,8 @@ pub struct Checker {
     session: SessionScratch,
     evidence: usize,
     careful_only: bool,
+    /// The settings have keys beyond the usual `id`.
+    has_keys: bool,
 }
 
 /// A raw line that holds no record that could be read, found so before decoding.
@@ -42,6 +45,7 @@ impl Checker {
     /// A checker with these settings. Findings carry no [`Evidence`](crate::Evidence).
     pub fn new(settings: Settings) -> Self {
         Self {
+            has_keys: settings.keys != Keys::default(),
             settings,
             fast: FastReader::default(),
             lists: Lists::default(),
@@ -93,7 +97,7 @@ impl Checker {
 
     /// A grouped record has groups, though they may not be known.
     fn prepare(&self, verdict: &mut RecordVerdict) {
-        verdict.groups = (!self.settings.keys.groups.is_empty()).then(Vec::new);
+        verdict.groups = (self.has_keys && !self.settings.keys.groups.is_empty()).then(Vec::new);
     }
 
     /// The verdict on a line that was not handed over as a record.
@@ -114,7 +118,7 @@ impl Checker {
         let inner = OnceCell::new();
         let mut findings = Findings::default();
         let lists = std::mem::take(&mut self.lists);
-        let keys = &self.settings.keys;
+        let keys = self.has_keys.then_some(&self.settings.keys);
         let decoded = decode(record.root(), &record, keys, &inner, lists, &mut findings);
         let sure = !findings.unsure;
         if sure {
@@ -154,7 +158,7 @@ impl Checker {
         };
         let inner: OnceCell<Tree<'_>> = OnceCell::new();
         let mut findings = Findings::default();
-        let keys = &self.settings.keys;
+        let keys = self.has_keys.then_some(&self.settings.keys);
         let decoded = decode(&tree, &Decoded, keys, &inner, Lists::default(), &mut findings);
         identify(&mut findings, verdict);
         match decoded {
@@ -170,7 +174,9 @@ impl Checker {
 /// What a record is, whatever else is wrong with it.
 fn identify(findings: &mut Findings, verdict: &mut RecordVerdict) {
     (verdict.id, verdict.kind) = (findings.id.take(), findings.kind);
-    verdict.cluster = findings.cluster.take();
+    if findings.cluster.is_some() {
+        verdict.cluster = findings.cluster.take();
+    }
     if let Some(groups) = &mut verdict.groups {
         *groups = std::mem::take(&mut findings.groups);
     }

@@ -24,12 +24,31 @@ pub enum ErrorKind {
         /// What the system said.
         source: io::Error,
     },
+    /// A folder is not that of a finished run: what is wrong with it, and what to do.
+    NoRun {
+        /// The folder, as it was given.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file could be opened, and not be read to its end: a file of a run, or a temporary one.
+    ReadInput {
+        /// The path, with the line where one is known.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// An output file or folder could not be created.
     CreateOutput {
         /// The path, as it was given.
         path: String,
         /// What the system said.
         source: io::Error,
+    },
+    /// Another run is writing into the folder.
+    Held {
+        /// The path, as it was given.
+        path: String,
     },
     /// The folder of a run cannot be used for this one.
     Folder {
@@ -79,9 +98,24 @@ impl Error {
         Self(Box::new(ErrorKind::OpenInput { path: path.to_string(), source }))
     }
 
+    /// A folder that is not that of a finished run.
+    pub fn no_run(path: impl fmt::Display, reason: impl Into<String>) -> Self {
+        Self(Box::new(ErrorKind::NoRun { path: path.to_string(), reason: reason.into() }))
+    }
+
+    /// A file that cannot be read to its end.
+    pub fn read(path: impl fmt::Display, reason: impl Into<String>) -> Self {
+        Self(Box::new(ErrorKind::ReadInput { path: path.to_string(), reason: reason.into() }))
+    }
+
     /// An output that could not be created.
     pub fn create(path: impl fmt::Display, source: io::Error) -> Self {
         Self(Box::new(ErrorKind::CreateOutput { path: path.to_string(), source }))
+    }
+
+    /// A folder that another run is writing into.
+    pub fn held(path: impl fmt::Display) -> Self {
+        Self(Box::new(ErrorKind::Held { path: path.to_string() }))
     }
 
     /// A folder that cannot be used for this run.
@@ -102,8 +136,14 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             ErrorKind::Setting(what) => f.write_str(what),
+            ErrorKind::Held { path } => {
+                write!(f, "{path}: another run is writing into it; wait for it, or choose another folder")
+            }
             ErrorKind::Folder { path, reason } => write!(f, "{path}: {reason}"),
             ErrorKind::OpenInput { path, source } => write!(f, "{path}: cannot be read: {source}"),
+            ErrorKind::NoRun { path, reason } | ErrorKind::ReadInput { path, reason } => {
+                write!(f, "{path}: {reason}")
+            }
             ErrorKind::CreateOutput { path, source } => {
                 write!(f, "cannot create {path}: {source}; choose another place or mend its permissions")
             }

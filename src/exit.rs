@@ -57,9 +57,9 @@ pub fn of_outcome(outcome: &Outcome, gates: &[GateResult], allow_empty: bool) ->
 pub fn of_error(error: &Error) -> u8 {
     match error.kind() {
         ErrorKind::Setting(_) => USAGE,
-        ErrorKind::OpenInput { .. } => NO_INPUT,
-        ErrorKind::CreateOutput { .. } | ErrorKind::Folder { .. } => CANNOT_CREATE,
-        ErrorKind::WriteOutput { .. } => IO,
+        ErrorKind::OpenInput { .. } | ErrorKind::NoRun { .. } => NO_INPUT,
+        ErrorKind::CreateOutput { .. } | ErrorKind::Held { .. } | ErrorKind::Folder { .. } => CANNOT_CREATE,
+        ErrorKind::ReadInput { .. } | ErrorKind::WriteOutput { .. } => IO,
         ErrorKind::OutputClosed => OUTPUT_CLOSED,
         ErrorKind::Cancelled => INTERRUPTED,
         ErrorKind::Defect(_) => DEFECT,

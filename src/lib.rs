@@ -64,26 +64,28 @@ pub use diagnostic::{
 pub use error::{Error, ErrorKind};
 pub use input::{Fingerprint, Input, InputProblem, Position, Trouble, expand};
 pub use keys::{Key, Keys};
-pub use limits::{DIAGNOSTICS, GROUPS, RECORD_BYTES, RECORD_BYTES_CEILING};
+pub use limits::{DIAGNOSTICS, GROUPS, LISTED, RECORD_BYTES, RECORD_BYTES_CEILING, SORT_BYTES};
 pub use model::{
     Annotation, Answer, AnswerStatus, Boundary, Content, ContextSource, Document, LineNumber, Marker,
     Polarity, Record, Ref, Session, SessionPlace, SourceRef,
 };
 pub use output::{
     CheckedBatch, EndedInput, GroupPart, JsonLines, RUN_SCHEMA, RunFile, RunReport, Safe, Sink, TimingFile,
-    Wants, csv_cell, message, write_codes, write_run_file, write_summary, write_verdict,
-    write_verdict_to_string,
+    Wants, comparison_csv, comparison_json, csv_cell, message, note_words, write_codes, write_comparison,
+    write_regressions, write_run_file, write_summary, write_verdict, write_verdict_to_string,
 };
 #[cfg(feature = "cli")]
 pub use output::{Colours, TextReport, write_gates, write_text_summary};
 pub use pipeline::{CancelToken, Outcome, Progress, RunOptions, check_corpus};
 pub use resolve::{BoundaryFault, OrderFault, RefFaults, inline_markers, resolve_ref};
-pub use run::{Begun, Checkpoint, FolderPlan, RunFolder};
+pub use run::{Begun, Checkpoint, CompareOptions, FolderPlan, RunFolder, compare_runs};
 pub use settings::{ClaimPaths, InputFormat, Level, LintLevels, Settings, Verdicts};
 pub use storage::{Disk, Lock, OutputFile, Stat, Storage};
 pub use summary::{
-    CodeTally, Estimate, Gate, GateOutcome, GateResult, Groups, Histogram, InputTally, Metric, MetricSums,
-    Place, RecordCounts, Shares, Tally, Z,
+    Better, CodeChange, CodeTally, Comparison, Difference, Estimate, Gate, GateOutcome, GateResult, Groups,
+    Histogram, InputTally, Listed, ListedRecord, Matching, Method, Metric, MetricSums, Note, Place,
+    RecordCounts, Regression, RegressionOutcome, RegressionResult, Row, Shares, Side, SideMatching, Tally,
+    Unpaired, Z, judge_regressions,
 };
 pub use text::{LineIndex, Occurrence, Sentences, Span, UNICODE_VERSION, Units, find_once};
 pub use verdict::{AnswerFacts, BANDS, Facts, Group, Id, Kind, RecordVerdict, SessionFacts, Share, Status};

@@ -93,3 +93,17 @@ pub const GROUPS_SHOWN: usize = 1000;
 
 /// Bins of the histogram of coverage per record.
 pub const HISTOGRAM_BINS: usize = 20;
+
+/// The default of `--max-listed`: records that each list of a comparison names.
+pub const LISTED: usize = 100;
+
+/// Bytes that a sort holds before it writes them to a temporary file. Some 30 MB a sort, of which two are
+/// under way at a time, keep a comparison of any size under 150 MB.
+pub const SORT_BYTES: usize = 32 * 1024 * 1024;
+
+/// Temporary files that a sort merges at a time: enough for 2 GB in one pass, and far from what a process may
+/// have open.
+pub const SORT_FILES: usize = 64;
+
+/// Bytes that are read at a time of each file that is merged.
+pub const SORT_READ_BYTES: usize = 256 * 1024;

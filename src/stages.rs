@@ -3,7 +3,6 @@
 use crate::decode::json::FastReader;
 use crate::decode::{Findings, Lists, Tree, decode};
 use crate::input::{Buffer, Frame, Framer};
-use crate::keys::Keys;
 use crate::settings::InputFormat;
 use std::cell::OnceCell;
 use std::io::Read;
@@ -32,8 +31,8 @@ impl Decoder {
     pub fn decode(&mut self, record: &[u8]) -> bool {
         let Some(read) = self.0.read(record) else { return false };
         let inner: OnceCell<Tree<'_>> = OnceCell::new();
-        let (keys, mut findings) = (Keys::default(), Findings::default());
-        let decoded = decode(read.root(), &read, &keys, &inner, Lists::default(), &mut findings).is_some();
+        let mut findings = Findings::default();
+        let decoded = decode(read.root(), &read, None, &inner, Lists::default(), &mut findings).is_some();
         let memory = read.into_memory();
         self.0.finish(memory, record.len());
         decoded

@@ -11,6 +11,8 @@ use std::time::UNIX_EPOCH;
 pub struct Stat {
     /// Whether it is a directory.
     pub is_dir: bool,
+    /// Whether it is a file, which can be read again, and not a pipe or the like.
+    pub is_file: bool,
     /// Whether the path itself is a symbolic link; the rest is told of what it leads to.
     pub is_link: bool,
     /// Its size in bytes as stored; 0 for what has none, such as a pipe.
@@ -205,7 +207,7 @@ impl Storage for Disk {
         let is_link = fs::symlink_metadata(path)?.is_symlink();
         let since_1970 = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let modified = since_1970.and_then(|time| u64::try_from(time.as_nanos()).ok());
-        Ok(Stat { is_dir: metadata.is_dir(), is_link, bytes, modified })
+        Ok(Stat { is_dir: metadata.is_dir(), is_file: metadata.is_file(), is_link, bytes, modified })
     }
 
     fn create_dir(&self, path: &Path) -> io::Result<()> {

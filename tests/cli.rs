@@ -248,7 +248,13 @@ fn signals_end_a_run_soon_and_leave_no_half_file() {
         let (status, time) = interrupt(signal, &out);
         assert_eq!(status, Some(code), "{signal}");
         assert!(time < Duration::from_secs(2), "{signal}: {time:?}");
-        assert!(names(&out).is_empty(), "{signal}: {:?}", names(&out));
+        // What the run needs to go on, and nothing under a final name.
+        let unfinished = [".lock", "journal.jsonl", "verdicts.jsonl.partial"];
+        assert!(
+            names(&out).iter().all(|name| unfinished.contains(&name.as_str())),
+            "{signal}: {:?}",
+            names(&out)
+        );
     }
 }
 
@@ -278,4 +284,73 @@ fn compressed_verdicts_hold_the_same_bytes() {
         Some(2)
     );
     assert_eq!(fs::read(report.join("verdicts.jsonl.zst")).unwrap(), files[1]);
+}
+
+/// A folder in which a run was killed: it had checked something, and was not at its end. The corpus beside it.
+fn killed(name: &str) -> (PathBuf, PathBuf) {
+    // On a busy machine one may come to its end before it is killed.
+    (0..5).find_map(|_| try_kill(name)).expect("every run was killed too late")
+}
+
+fn try_kill(name: &str) -> Option<(PathBuf, PathBuf)> {
+    let out = folder(name);
+    let (corpus, report) = (out.join("corpus.jsonl"), out.join("report"));
+    fs::write(&corpus, (common::session(1, "cat") + "\n").repeat(400_000)).unwrap();
+    let arguments = ["-j1", "--out", report.to_str().unwrap(), corpus.to_str().unwrap()];
+    let mut child = command().args(arguments).stderr(Stdio::null()).spawn().unwrap();
+    let (started, journal) = (Instant::now(), report.join("journal.jsonl"));
+    while child.try_wait().unwrap().is_none()
+        && fs::read_to_string(&journal).unwrap_or_default().lines().count() < 2
+    {
+        assert!(started.elapsed() < Duration::from_secs(20), "no line in the journal");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    (!report.join("run.json").exists()).then_some((corpus, report))
+}
+
+#[test]
+fn a_run_that_was_killed_is_gone_on_with_or_told_apart() {
+    let (input, report) = killed("told-apart");
+    let again = |flags: &[&str]| {
+        let output = run(&[&["--out", report.to_str().unwrap()], flags, &[input.to_str().unwrap()]].concat());
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = again(&["--deny", "self_quote"]);
+    assert_eq!(code, Some(73), "{said}");
+    assert!(said.contains("its settings were other ones: lints") && said.contains("--restart"), "{said}");
+    let (code, said) = again(&["--run", "x"]);
+    assert!(code == Some(73) && said.contains("its name was \"\", and is \"x\""), "{said}");
+    let (code, said) = again(&[]);
+    assert!(code == Some(0) && said.contains("it goes on at byte "), "{said}");
+    assert!(said.contains("400000 records: 400000 valid"), "{said}");
+    assert_eq!(names(&report), ["codes.csv", "run.json", "summary.csv", "timing.json", "verdicts.jsonl"]);
+    let whole = fs::read(report.join("verdicts.jsonl")).unwrap();
+    // A finished run is run afresh, whatever its input was.
+    let (code, said) = again(&["--run", "x"]);
+    assert!(code == Some(0) && !said.contains("goes on"), "{said}");
+    assert!(fs::read(report.join("verdicts.jsonl")).unwrap() == whole);
+}
+
+#[test]
+fn another_input_under_the_same_name_is_refused() {
+    let (input, report) = killed("other-input");
+    fs::write(&input, common::corpus(30)).unwrap();
+    let arguments = ["--out", report.to_str().unwrap(), input.to_str().unwrap()];
+    let output = run(&arguments);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(73) && said.contains(" bytes, and has "), "{said}");
+    let output = run(&[&["--restart"], &arguments[..]].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && !said.contains("goes on"), "{said}");
+}
+
+#[test]
+fn standard_input_starts_over_and_says_so() {
+    let (_, report) = killed("starts-over");
+    let output = run_on(&["--out", report.to_str().unwrap()], &common::corpus(30));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("it starts over"), "{said}");
+    assert!(report.join("run.json").exists());
 }

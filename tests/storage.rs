@@ -142,7 +142,7 @@ fn no_failure_mixes_two_runs() {
 /// Whatever failed, and whatever a power cut takes on top: the same command comes to the right end.
 #[test]
 fn a_failed_run_is_gone_on_with() {
-    let corpus = corpus(4_000);
+    let corpus = corpus(400);
     let mut resumed = 0;
     for settings in [Settings::default(), Settings { compress: true, ..grouped() }] {
         let right = {

@@ -519,7 +519,10 @@ pub(super) fn write_quoted(text: &str, out: &mut String) {
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
+/// A value as it stands in the text, digit for digit.
+pub(crate) use serde_json::value::RawValue;
+
 /// Reads JSON that sourcecheck itself has written.
-pub(crate) fn read_own<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+pub(crate) fn read_own<'b, T: serde::Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, serde_json::Error> {
     serde_json::from_slice(bytes)
 }

@@ -72,17 +72,21 @@ impl Findings {
 
 /// Decodes one record. `None` where it is malformed: then `findings` holds every error, in the
 /// order of sections 2 and 3 of the contract. An answer's `output` is read into `inner`; `contents`
-/// belongs to the reader of `root`. What the `keys` lead to is read of every record.
+/// belongs to the reader of `root`. What the `keys` lead to is read of every record; `None` means that only an
+/// `id` at its usual place is.
 pub(crate) fn decode<'r, N: Node<'r>>(
     root: N,
     contents: &impl Contents<'r>,
-    keys: &Keys,
+    keys: Option<&Keys>,
     inner: &'r OnceCell<Tree<'r>>,
     lists: Lists<'r>,
     findings: &mut Findings,
 ) -> Option<Record<'r>> {
-    let record = decode_record(root, contents, keys.id == Key::ID, inner, lists, findings);
-    read_keys(root, contents, keys, findings);
+    let has_id = keys.is_none_or(|keys| keys.id == Key::ID);
+    let record = decode_record(root, contents, has_id, inner, lists, findings);
+    if let Some(keys) = keys {
+        read_keys(root, contents, keys, findings);
+    }
     record.filter(|_| findings.errors.is_empty())
 }
 

@@ -69,11 +69,14 @@ impl Input {
         self.stored_bytes
     }
 
-    /// What tells whether it is still the same at another time; `None` for a reader, which can be read but
-    /// once.
+    /// What tells whether it is still the same at another time; `None` for a reader or a pipe, which can be
+    /// read but once.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         let Source::File(storage, path) = &self.source else { return None };
         let stat = storage.stat(path).ok();
+        if stat.is_some_and(|stat| !stat.is_file && !stat.is_dir) {
+            return None;
+        }
         let bytes = stat.map_or(0, |stat| stat.bytes);
         let last = bytes.saturating_sub(FINGERPRINT_BYTES);
         let hash = [0, last].iter().try_fold(Fnv::default(), |mut hash, from| {

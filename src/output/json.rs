@@ -237,7 +237,7 @@ pub(super) fn write_billionths(units: u128, out: &mut Vec<u8>) {
 }
 
 /// A JSON string.
-fn write_string(text: &str, out: &mut Vec<u8>) {
+pub(super) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     write_escaped(text, out);
     out.push(b'"');

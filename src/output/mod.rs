@@ -1,5 +1,7 @@
 //! One file a format: verdicts as JSON lines, tables as CSV, the run as JSON, reports for people.
 
+mod comparison;
+mod comparison_tables;
 mod json;
 mod run_json;
 mod sanitize;
@@ -9,6 +11,8 @@ mod tables;
 mod text;
 mod words;
 
+pub use comparison::{note_words, write_comparison, write_regressions};
+pub use comparison_tables::{comparison_csv, comparison_json};
 pub(crate) use json::{verdict_head, write_verdict_after};
 pub use json::{write_verdict, write_verdict_to_string};
 pub(crate) use run_json::SettingsPart;

@@ -134,10 +134,7 @@ impl RunFolder {
     ) -> Result<(Self, Begun), Error> {
         storage.create_dir(folder).map_err(cannot_create(folder))?;
         let lock = storage.lock(&folder.join(LOCK)).map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock => Error::folder(
-                folder.display(),
-                "another run is writing into it; wait for it, or choose another folder",
-            ),
+            io::ErrorKind::WouldBlock => Error::held(folder.display()),
             _ => cannot_create(&folder.join(LOCK))(error),
         })?;
         let before = if plan.restart { None } else { unfinished(storage.as_ref(), folder, &plan)? };

@@ -47,7 +47,7 @@ impl RecordCounts {
 
 /// What the records of a group have at its pointer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum GroupValue {
+pub(crate) enum GroupValue {
     Absent,
     Unreadable,
     Is(String),
@@ -55,7 +55,7 @@ enum GroupValue {
 
 impl GroupValue {
     /// The group's name, as tables have it.
-    fn name(&self, pointer: &str) -> String {
+    pub(super) fn name(&self, pointer: &str) -> String {
         match self {
             Self::Absent => pointer.to_owned(),
             Self::Unreadable => format!("{pointer} (unreadable)"),
@@ -64,7 +64,7 @@ impl GroupValue {
     }
 
     /// The value of the group with this name at the pointer.
-    fn of_name(name: &str, pointer: &str) -> Option<Self> {
+    pub(super) fn of_name(name: &str, pointer: &str) -> Option<Self> {
         match name.strip_prefix(pointer)? {
             "" => Some(Self::Absent),
             " (unreadable)" => Some(Self::Unreadable),
@@ -74,7 +74,7 @@ impl GroupValue {
 }
 
 /// The name of the groups at a pointer that are not told apart.
-fn other_name(pointer: &str) -> String {
+pub(super) fn other_name(pointer: &str) -> String {
     format!("{pointer} (other)")
 }
 
@@ -291,13 +291,13 @@ impl Grouping {
 
 /// Numbers clusters: adjacent records with one value are one, a record without a value is its own.
 #[derive(Clone, Debug, Default)]
-struct Clusters {
+pub(crate) struct Clusters {
     value: Option<String>,
     number: u64,
 }
 
 impl Clusters {
-    fn number(&mut self, value: Option<&str>) -> u64 {
+    pub(crate) fn number(&mut self, value: Option<&str>) -> u64 {
         if value.is_none() || self.value.as_deref() != value {
             self.number += 1;
             self.value = value.map(str::to_owned);

@@ -53,7 +53,32 @@ metrics! {
 /// What one record adds to every metric, in their order.
 pub type Shares = [Share; Metric::ALL.len()];
 
+/// Which way a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// More of it.
+    Higher,
+    /// Less of it.
+    Lower,
+}
+
 impl Metric {
+    /// Which way it is better; `None` where that depends on the records: a corpus may well hold more
+    /// sources that refute than another.
+    pub fn better(self) -> Option<Better> {
+        match self {
+            Self::ValidityRecords
+            | Self::ValidityAnnotations
+            | Self::ValidityRefs
+            | Self::ValidityCitations
+            | Self::CoverageChars
+            | Self::CoverageSentences
+            | Self::CoverageKnown => Some(Better::Higher),
+            Self::MalformedRecords => Some(Better::Lower),
+            _ => None,
+        }
+    }
+
     /// Whether the numerator is counted in units of 1e-9.
     pub fn is_in_billionths(self) -> bool {
         self == Self::ConfidenceMean
@@ -151,7 +176,7 @@ pub struct MetricSums {
 }
 
 impl MetricSums {
-    pub(super) fn add(&mut self, share: Share, unit: u64) {
+    pub(crate) fn add(&mut self, share: Share, unit: u64) {
         self.add_cluster(share, unit, 1);
     }
 

@@ -77,7 +77,7 @@ impl Default for Tally {
 }
 
 /// The place of a code, or of a lint after the codes.
-fn index(rule: Rule) -> usize {
+pub(super) fn index(rule: Rule) -> usize {
     match rule {
         Rule::Code(code) => code as usize,
         Rule::Lint(lint) => Code::ALL.len() + lint as usize,

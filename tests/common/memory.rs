@@ -268,7 +268,7 @@ impl Storage for Memory {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         self.operate(false, |state| {
             let bytes = state.contents[state.file(path)?].now.len() as u64;
-            Ok(Stat { is_dir: false, is_link: false, bytes, modified: Some(0) })
+            Ok(Stat { is_dir: false, is_file: true, is_link: false, bytes, modified: Some(0) })
         })
     }
 

@@ -2,8 +2,8 @@
 
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use sourcecheck::{
-    ClaimPaths, DIAGNOSTICS, Error, Gate, InputFormat, Key, Keys, Level, Lint, RECORD_BYTES,
-    RECORD_BYTES_CEILING, Settings, Verdicts, exit,
+    ClaimPaths, DIAGNOSTICS, Error, Gate, InputFormat, Key, Keys, LISTED, Level, Lint, RECORD_BYTES,
+    RECORD_BYTES_CEILING, Regression, Settings, Verdicts, exit,
 };
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -33,18 +33,73 @@ pub(crate) struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// Check records and report; what is done where no command is named
     #[command(before_help = EXAMPLES)]
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
+    /// Compare two runs, record by record where their ids match
+    #[command(before_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
 }
 
 impl Cli {
-    pub(crate) fn into_check(self) -> CheckArgs {
-        match self.command {
-            Some(Command::Check(check)) => check,
-            None => self.check,
+    pub(crate) fn into_command(self) -> Command {
+        self.command.unwrap_or(Command::Check(Box::new(self.check)))
+    }
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  sourcecheck compare report-old report-new         what changed, and which records
+  sourcecheck compare --csv report-old report-new   a row a group and metric
+  sourcecheck compare --fail-on-regression validity.refs=0.5 report-old report-new
+                                                    ends with 1 if fewer refs resolve
+
+Exit status:
+  0 the runs were compared, 1 a metric of --fail-on-regression moved for the worse; 64 and above:
+  it went wrong (64 usage, 66 no finished run, 73 no temporary file, 74 reading or writing failed)";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The folder of the run that was there before, as --out made it
+    #[arg(value_name = "BASE")]
+    pub(crate) base: PathBuf,
+
+    /// The folder of the run that is compared with it
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "csv")]
+    pub(crate) json: bool,
+
+    /// Print a table, one row a group and metric
+    #[arg(long)]
+    pub(crate) csv: bool,
+
+    /// End with 1 if METRIC moved for the worse by more than POINTS percentage points [default: 0] and its p,
+    /// corrected for the metrics named here (Holm), is below 0.05. Repeatable
+    #[arg(long, value_name = "METRIC[=POINTS]", action = ArgAction::Append)]
+    fail_on_regression: Vec<String>,
+
+    /// Records that each list names; counts are always of all
+    #[arg(long, value_name = "N", default_value_t = LISTED)]
+    pub(crate) max_listed: usize,
+}
+
+impl CompareArgs {
+    /// The metrics that must not have moved for the worse.
+    pub(crate) fn regressions(&self) -> Result<Vec<Regression>, Error> {
+        let texts = self.fail_on_regression.iter();
+        let regressions = texts.map(|text| Regression::parse(text)).collect::<Result<Vec<_>, Error>>()?;
+        let is_repeated = |(i, one): &(usize, &Regression)| {
+            regressions[..*i].iter().any(|other| other.metric() == one.metric())
+        };
+        if let Some((_, twice)) = regressions.iter().enumerate().find(is_repeated) {
+            let name = twice.metric().name();
+            return Err(Error::setting(format!("--fail-on-regression names {name} twice; once is enough")));
         }
+        Ok(regressions)
     }
 }
 

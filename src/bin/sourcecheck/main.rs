@@ -24,7 +24,10 @@ fn run() -> u8 {
         return args::short_help();
     }
     match args::Cli::try_parse() {
-        Ok(cli) => commands::check::run(&cli.into_check()),
+        Ok(cli) => match cli.into_command() {
+            args::Command::Check(args) => commands::check::run(&args),
+            args::Command::Compare(args) => commands::compare::run(&args),
+        },
         Err(error) => args::usage_error(&error),
     }
 }

@@ -12,7 +12,7 @@ use sourcecheck::{
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Runs the command and returns its exit code.
 pub(crate) fn run(args: &CheckArgs) -> u8 {
@@ -114,8 +114,7 @@ fn check(
     let start = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let mut listeners = Listeners::new(args, reporter);
     if let Some(folder) = &args.out {
-        let (folder, begun) =
-            RunFolder::open(Arc::new(Disk), folder, plan(args, &options.settings, &inputs))?;
+        let (folder, begun) = open_folder(folder, || plan(args, &options.settings, &inputs))?;
         listeners.folder = Some(folder);
         options.start = go_on(begun);
     }
@@ -139,6 +138,18 @@ fn check(
     let gates = outcome.judge(gates);
     let _ = write_gates(io::stderr(), &gates);
     Ok(exit::of_outcome(&outcome, &gates, args.allow_empty))
+}
+
+/// Opens the folder of the run. A run that was killed just now may hold it for some moments yet.
+fn open_folder<'a>(folder: &Path, plan: impl Fn() -> FolderPlan<'a>) -> Result<(RunFolder, Begun), Error> {
+    const MOMENT: Duration = Duration::from_millis(50);
+    for _ in 0..20 {
+        match RunFolder::open(Arc::new(Disk), folder, plan()) {
+            Err(error) if matches!(error.kind(), ErrorKind::Held { .. }) => std::thread::sleep(MOMENT),
+            opened => return opened,
+        }
+    }
+    RunFolder::open(Arc::new(Disk), folder, plan())
 }
 
 fn plan<'a>(args: &'a CheckArgs, settings: &'a Settings, inputs: &[Input]) -> FolderPlan<'a> {
@@ -240,11 +251,11 @@ fn tell(outcome: &Outcome, args: &CheckArgs) {
 }
 
 /// Says why a run failed, unless the reader of its output went away, which is quiet.
-fn fail(error: &Error, signal: Option<u8>) -> u8 {
+pub(super) fn fail(error: &Error, signal: Option<u8>) -> u8 {
     match (error.kind(), signal) {
         (ErrorKind::OutputClosed, _) => {}
         (ErrorKind::Cancelled, _) => {
-            note("interrupted; with --out, the same command goes on where this run ended")
+            note("interrupted; with --out, the same command goes on where this run ended");
         }
         _ => note(&error.to_string()),
     }
