@@ -474,10 +474,7 @@ pub(crate) fn locate(raw: &[u8], pointer: &Pointer) -> Option<Range<usize>> {
             break;
         }
     }
-    json.peek().ok()?;
-    let start = json.current_index();
-    json.next_skip().ok()?;
-    Some(start..json.current_index())
+    pass_value(&mut json)
 }
 
 /// Where in `raw`, which is valid JSON, the value at a key stands: its bytes.
@@ -489,6 +486,11 @@ fn find(raw: &[u8], key: &Key) -> Option<Range<usize>> {
             _ => step_to_member(&mut json, |member| names(step, member))?,
         }
     }
+    pass_value(&mut json)
+}
+
+/// Passes over the value that comes next; gives its bytes.
+fn pass_value(json: &mut Jiter<'_>) -> Option<Range<usize>> {
     json.peek().ok()?;
     let start = json.current_index();
     json.next_skip().ok()?;

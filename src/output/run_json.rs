@@ -2,11 +2,13 @@
 //! or draws runs. `timing.json`: what may differ between two runs of the same thing.
 
 use super::tables::status_of;
-use crate::diagnostic::{Code, Lint, Rule};
+use crate::diagnostic::{Lint, Rule};
 use crate::error::Error;
 use crate::keys::Key;
 use crate::settings::{InputFormat, Level, Settings, Verdicts};
-use crate::summary::{ALL, CodeTally, Groups, Histogram, InputTally, Metric, MetricSums, Place, Tally};
+use crate::summary::{
+    ALL, CodeTally, Groups, Histogram, InputTally, Metric, MetricSums, Place, Tally, rules,
+};
 use crate::text::UNICODE_VERSION;
 use crate::verdict::Status;
 use serde::{Deserialize, Serialize};
@@ -364,10 +366,6 @@ impl InputPart {
             records: input.records,
         }
     }
-}
-
-fn rules() -> impl Iterator<Item = Rule> {
-    Code::ALL.iter().copied().map(Rule::Code).chain(Lint::ALL.iter().copied().map(Rule::Lint))
 }
 
 fn histograms(tally: &Tally) -> [(Metric, &Histogram); 2] {

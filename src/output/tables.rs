@@ -3,9 +3,9 @@
 use super::json::write_billionths;
 use super::run_json::RunReport;
 use super::sanitize::csv_cell;
-use crate::diagnostic::{Code, Lint, Rule};
+use crate::diagnostic::Rule;
 use crate::settings::{Level, LintLevels};
-use crate::summary::{ALL, CodeTally, InputTally, Metric, MetricSums, Tally};
+use crate::summary::{ALL, CodeTally, InputTally, Metric, MetricSums, Tally, rules};
 use std::borrow::Cow;
 
 /// The tallies that tables show: `all`, then the groups.
@@ -88,8 +88,7 @@ pub fn write_codes(report: &RunReport<'_>) -> Result<Vec<u8>, csv::Error> {
     let run = csv_cell(report.run);
     for (group, tally) in shown(report) {
         let group = csv_cell(&group);
-        let codes = Code::ALL.iter().copied().map(Rule::Code);
-        for rule in codes.chain(Lint::ALL.iter().copied().map(Rule::Lint)) {
+        for rule in rules() {
             let found = tally.rule(rule);
             let status = status_of(rule, &report.settings.lints);
             let (file, line) = first(found, report.inputs);

@@ -6,9 +6,9 @@ use super::run_json::RunReport;
 use super::sanitize::{Safe, is_unsafe};
 use super::sink::{CheckedBatch, Sink, Wants};
 use super::words::message;
-use crate::diagnostic::{Code, Diagnostic, Evidence, Lint, Origin, Rule};
+use crate::diagnostic::{Diagnostic, Evidence, Origin, Rule};
 use crate::error::Error;
-use crate::summary::{GateOutcome, GateResult, Metric};
+use crate::summary::{GateOutcome, GateResult, Metric, rules};
 use crate::verdict::{Id, RecordVerdict, Status};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::fmt::Write as _;
@@ -197,8 +197,7 @@ pub(super) fn summary(report: &RunReport<'_>) -> String {
     );
     for metric in Metric::ALL.iter().filter(|metric| tally.metric(**metric).d > 0) {
         let sums = tally.metric(*metric);
-        let unit: u128 = if metric.is_in_billionths() { 1_000_000_000 } else { 1 };
-        let value = sums.n as f64 / (sums.d * unit) as f64;
+        let value = sums.n as f64 / (sums.d * u128::from(metric.unit())) as f64;
         let counts = if metric.is_in_billionths() {
             format!("over {} sources", sums.d)
         } else {
@@ -206,8 +205,7 @@ pub(super) fn summary(report: &RunReport<'_>) -> String {
         };
         let _ = writeln!(text, "  {:<24} {value:>8.4}  {counts}", metric.name());
     }
-    let rules = Code::ALL.iter().copied().map(Rule::Code).chain(Lint::ALL.iter().copied().map(Rule::Lint));
-    let found: Vec<Rule> = rules.filter(|rule| tally.rule(*rule).count > 0).collect();
+    let found: Vec<Rule> = rules().filter(|rule| tally.rule(*rule).count > 0).collect();
     if !found.is_empty() {
         text.push_str("findings, the place of the first beside each:\n");
     }
