@@ -105,18 +105,8 @@ impl CompareArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// Files, directories or `-` for standard input, which is also read where nothing is named.
-    /// A directory means the .json, .jsonl and .ndjson files directly in it, compressed or not
-    #[arg(value_name = "FILE|DIR|-")]
-    pub(crate) inputs: Vec<PathBuf>,
-
-    /// Look into the directories in a directory too; symbolic links to directories are not followed
-    #[arg(long)]
-    pub(crate) recursive: bool,
-
-    /// Read more inputs from this file, one a line, after those that are named here; `-` is standard input
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) files_from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
 
     /// Print one JSON verdict a record, one a line, to standard output
     #[arg(long)]
@@ -152,39 +142,38 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "POINTER")]
     pub(crate) cluster: Option<String>,
 
-    /// Where a record's id stands
-    #[arg(long, value_name = "POINTER", default_value = Key::ID.text())]
-    pub(crate) id: String,
-
     /// A condition that the run must hold to, `[GROUP:]METRIC OP NUMBER`, such as `validity.refs>=99%` or
     /// `/model=m1:coverage.chars>=0.8`. With gates they alone decide between exit 0 and 1. Repeatable
     #[arg(long, value_name = "GATE", action = ArgAction::Append)]
     pub(crate) gate: Vec<String>,
 
-    /// Worker threads [default: one a core]
-    #[arg(short = 'j', long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    /// Errors that a report for people shows in full
+    #[arg(long, value_name = "N", default_value_t = DIAGNOSTICS)]
+    pub(crate) max_diagnostics: usize,
 
-    /// Documents whose coverage counts, by path; `*` also matches `/`. Repeatable
-    /// [default: the documents that a record's claims name]
-    #[arg(long, value_name = "GLOB", action = ArgAction::Append)]
-    pub(crate) claim_path: Vec<String>,
-
-    /// Find no sentences: their coverage is not counted, which saves some time
+    /// Let a run that reads no record at all end with 0 instead of 66
     #[arg(long)]
-    pub(crate) no_sentences: bool,
+    pub(crate) allow_empty: bool,
 
-    /// Silence a lint. Repeatable
-    #[arg(long, value_name = "LINT", value_parser = lints())]
-    pub(crate) allow: Vec<String>,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
+}
 
-    /// Switch a lint on, or all of them; wins over --allow. Repeatable
-    #[arg(long, value_name = "LINT|all", value_parser = lints_or_all())]
-    pub(crate) warn: Vec<String>,
+/// What is read. The same for every command that reads a corpus.
+#[derive(Debug, Args)]
+pub(crate) struct InputArgs {
+    /// Files, directories or `-` for standard input, which is also read where nothing is named.
+    /// A directory means the .json, .jsonl and .ndjson files directly in it, compressed or not
+    #[arg(value_name = "FILE|DIR|-")]
+    pub(crate) inputs: Vec<PathBuf>,
 
-    /// Make a lint an error of status invalid; wins over --allow and --warn. Repeatable
-    #[arg(long, value_name = "LINT", value_parser = lints())]
-    pub(crate) deny: Vec<String>,
+    /// Look into the directories in a directory too; symbolic links to directories are not followed
+    #[arg(long)]
+    pub(crate) recursive: bool,
+
+    /// Read more inputs from this file, one a line, after those that are named here; `-` is standard input
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) files_from: Option<PathBuf>,
 
     /// How records are told apart: one a line, or one in all
     /// [default: by the name, else by the first line that is not blank]
@@ -195,13 +184,38 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = RECORD_BYTES)]
     pub(crate) max_record_bytes: usize,
 
-    /// Errors that a report for people shows in full
-    #[arg(long, value_name = "N", default_value_t = DIAGNOSTICS)]
-    pub(crate) max_diagnostics: usize,
+    /// Worker threads [default: one a core]
+    #[arg(short = 'j', long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
 
-    /// Let a run that reads no record at all end with 0 instead of 66
+/// What is checked, and how. The same for every command that checks.
+#[derive(Debug, Args)]
+pub(crate) struct RuleArgs {
+    /// Where a record's id stands
+    #[arg(long, value_name = "POINTER", default_value = Key::ID.text())]
+    id: String,
+
+    /// Documents whose coverage counts, by path; `*` also matches `/`. Repeatable
+    /// [default: the documents that a record's claims name]
+    #[arg(long, value_name = "GLOB", action = ArgAction::Append)]
+    claim_path: Vec<String>,
+
+    /// Find no sentences: their coverage is not counted, which saves some time
     #[arg(long)]
-    pub(crate) allow_empty: bool,
+    no_sentences: bool,
+
+    /// Silence a lint. Repeatable
+    #[arg(long, value_name = "LINT", value_parser = lints())]
+    allow: Vec<String>,
+
+    /// Switch a lint on, or all of them; wins over --allow. Repeatable
+    #[arg(long, value_name = "LINT|all", value_parser = lints_or_all())]
+    warn: Vec<String>,
+
+    /// Make a lint an error of status invalid; wins over --allow and --warn. Repeatable
+    #[arg(long, value_name = "LINT", value_parser = lints())]
+    deny: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -231,54 +245,75 @@ fn lints_or_all() -> PossibleValuesParser {
 impl CheckArgs {
     /// The settings that these flags make.
     pub(crate) fn settings(&self) -> Result<Settings, Error> {
-        if self.max_record_bytes == 0 || self.max_record_bytes > RECORD_BYTES_CEILING {
-            return Err(Error::setting(format!(
-                "--max-record-bytes {} is out of range; give a number from 1 to {RECORD_BYTES_CEILING}",
-                self.max_record_bytes
-            )));
-        }
-        let mut settings = Settings {
-            claim_paths: ClaimPaths::new(&self.claim_path)?,
-            sentences: !self.no_sentences,
-            max_record_bytes: self.max_record_bytes,
-            input_format: match self.input_format {
-                None => InputFormat::Auto,
-                Some(Format::Json) => InputFormat::Json,
-                Some(Format::Jsonl) => InputFormat::Jsonl,
-            },
-            keys: self.keys()?,
-            verdicts: match self.verdicts {
-                Which::All => Verdicts::All,
-                Which::Problems => Verdicts::Problems,
-            },
-            compress: self.compress,
-            ..Settings::default()
+        let mut settings = settings(&self.input, &self.rules)?;
+        settings.keys = self.keys(settings.keys)?;
+        settings.verdicts = match self.verdicts {
+            Which::All => Verdicts::All,
+            Which::Problems => Verdicts::Problems,
         };
-        for (names, level) in
-            [(&self.allow, Level::Allow), (&self.warn, Level::Warn), (&self.deny, Level::Deny)]
-        {
-            for lint in names.iter().flat_map(|name| named(name)) {
-                settings.lints.set(lint, level);
-            }
-        }
+        settings.compress = self.compress;
         Ok(settings)
     }
 
-    fn keys(&self) -> Result<Keys, Error> {
-        // Pointers live as long as the program; so do its arguments.
-        let key = |text: &String| Key::parse(text.clone().leak());
+    /// With the pointers that only a run into tables has.
+    fn keys(&self, keys: Keys) -> Result<Keys, Error> {
         let groups = self.group_by.iter().map(key).collect::<Result<Vec<Key>, Error>>()?;
         let is_repeated = |(i, key): &(usize, &Key)| groups[..*i].contains(key);
         if let Some((_, twice)) = groups.iter().enumerate().find(is_repeated) {
             return Err(Error::setting(format!("--group-by {} is given twice", twice.text())));
         }
-        Ok(Keys { id: key(&self.id)?, groups, cluster: self.cluster.as_ref().map(key).transpose()? })
+        Ok(Keys { groups, cluster: self.cluster.as_ref().map(key).transpose()?, ..keys })
     }
 
     /// The gates that the run must hold to.
     pub(crate) fn gates(&self) -> Result<Vec<Gate>, Error> {
         self.gate.iter().map(|text| Gate::parse(text)).collect()
     }
+}
+
+/// The settings of every command that checks.
+pub(crate) fn settings(input: &InputArgs, rules: &RuleArgs) -> Result<Settings, Error> {
+    let mut settings = Settings {
+        claim_paths: ClaimPaths::new(&rules.claim_path)?,
+        sentences: !rules.no_sentences,
+        max_record_bytes: input.record_bytes()?,
+        input_format: input.format(),
+        keys: Keys { id: key(&rules.id)?, ..Keys::default() },
+        ..Settings::default()
+    };
+    for (names, level) in
+        [(&rules.allow, Level::Allow), (&rules.warn, Level::Warn), (&rules.deny, Level::Deny)]
+    {
+        for lint in names.iter().flat_map(|name| named(name)) {
+            settings.lints.set(lint, level);
+        }
+    }
+    Ok(settings)
+}
+
+impl InputArgs {
+    fn record_bytes(&self) -> Result<usize, Error> {
+        if self.max_record_bytes == 0 || self.max_record_bytes > RECORD_BYTES_CEILING {
+            return Err(Error::setting(format!(
+                "--max-record-bytes {} is out of range; give a number from 1 to {RECORD_BYTES_CEILING}",
+                self.max_record_bytes
+            )));
+        }
+        Ok(self.max_record_bytes)
+    }
+
+    fn format(&self) -> InputFormat {
+        match self.input_format {
+            None => InputFormat::Auto,
+            Some(Format::Json) => InputFormat::Json,
+            Some(Format::Jsonl) => InputFormat::Jsonl,
+        }
+    }
+}
+
+/// Pointers live as long as the program; so do its arguments.
+fn key(text: &String) -> Result<Key, Error> {
+    Key::parse(text.clone().leak())
 }
 
 /// The lints that a flag's value names.

@@ -1,16 +1,17 @@
 //! `sourcecheck check`: the main job.
 
+use super::inputs::open_inputs;
 use crate::args::CheckArgs;
 use crate::progress::Reporter;
 use crate::signals;
-use crate::terminal::{Output, note, standard_input};
+use crate::terminal::{Output, note};
 use sourcecheck::{
     Begun, CheckedBatch, Checkpoint, Colours, Disk, Error, ErrorKind, FolderPlan, GROUPS, Gate, Input,
-    JsonLines, Metric, Outcome, RunFolder, RunOptions, Settings, Sink, Storage, TextReport, TimingFile,
-    Trouble, Wants, check_corpus, exit, expand, write_gates, write_text_summary,
+    JsonLines, Metric, Outcome, RunFolder, RunOptions, Settings, Sink, TextReport, TimingFile, Trouble,
+    Wants, check_corpus, exit, write_gates, write_text_summary,
 };
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -46,61 +47,10 @@ struct Prepared {
 /// Everything that can be wrong before the first byte is read.
 fn prepare(args: &CheckArgs) -> Result<Prepared, Error> {
     let mut options = RunOptions::new(args.settings()?);
-    if let Some(threads) = args.threads {
+    if let Some(threads) = args.input.threads {
         options.threads = threads;
     }
-    Ok(Prepared { options, gates: args.gates()?, inputs: open_inputs(args)? })
-}
-
-/// The inputs in the order of the command line, then those of `--files-from`.
-fn open_inputs(args: &CheckArgs) -> Result<Vec<Input>, Error> {
-    let storage: Arc<dyn Storage> = Arc::new(Disk);
-    let listed = match &args.files_from {
-        None if args.inputs.is_empty() => return Ok(vec![Input::from_reader("-", standard_input())]),
-        None => Vec::new(),
-        Some(list) => read_list(&storage, list)?,
-    };
-    let named: Vec<&PathBuf> = args.inputs.iter().chain(&listed).collect();
-    let standard = |path: &PathBuf| path == Path::new("-");
-    let times = named.iter().filter(|path| standard(path)).count();
-    if times + usize::from(args.files_from.as_deref() == Some(Path::new("-"))) > 1 {
-        return Err(Error::setting("standard input is named twice, and can be read once"));
-    }
-    let mut inputs = Vec::new();
-    for path in named {
-        if standard(path) {
-            inputs.push(Input::from_reader("-", standard_input()));
-            continue;
-        }
-        // A directory that cannot be listed fails again, and is told of, when it is opened.
-        let found = expand(&storage, path, args.recursive);
-        inputs.extend(found.unwrap_or_else(|_| vec![Input::from_path(Arc::clone(&storage), path)]));
-    }
-    Ok(inputs)
-}
-
-/// The paths in a list: one a line, empty lines left out.
-fn read_list(storage: &Arc<dyn Storage>, list: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut bytes = Vec::new();
-    let read = if list == Path::new("-") {
-        standard_input().read_to_end(&mut bytes)
-    } else {
-        storage.open(list).and_then(|mut file| file.read_to_end(&mut bytes))
-    };
-    read.map_err(|error| Error::open(list.display(), error))?;
-    let lines = bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    Ok(lines.filter(|line| !line.is_empty()).map(path_of).collect())
-}
-
-#[cfg(unix)]
-fn path_of(line: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
-    PathBuf::from(std::ffi::OsStr::from_bytes(line))
-}
-
-#[cfg(not(unix))]
-fn path_of(line: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(line).into_owned())
+    Ok(Prepared { options, gates: args.gates()?, inputs: open_inputs(&args.input)? })
 }
 
 /// The run itself.
