@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::input::Trouble;
 use crate::pipeline::Outcome;
+use crate::run::Merged;
 use crate::summary::GateResult;
 use crate::verdict::Status;
 
@@ -51,6 +52,17 @@ pub fn of_outcome(outcome: &Outcome, gates: &[GateResult], allow_empty: bool) ->
     } else {
         OK
     }
+}
+
+/// The exit code of shards that were merged. Where there are gates, they decide between 0 and 1.
+pub fn of_merged(merged: &Merged, gates: &[GateResult], allow_empty: bool) -> u8 {
+    if !merged.complete {
+        return IO;
+    }
+    if merged.tally.records() == 0 && !allow_empty {
+        return NO_INPUT;
+    }
+    if gates.iter().all(GateResult::holds) { OK } else { INVALID }
 }
 
 /// The exit code of a run that failed.

@@ -42,6 +42,7 @@ mod model;
 mod diagnostic;
 mod keys;
 mod verdict;
+mod shard;
 mod settings;
 mod input;
 mod decode;
@@ -70,16 +71,21 @@ pub use model::{
     Polarity, Record, Ref, Session, SessionPlace, SourceRef,
 };
 pub use output::{
-    CheckedBatch, EndedInput, GroupPart, JsonLines, RUN_SCHEMA, RunFile, RunReport, Safe, Sink, TimingFile,
-    Wants, comparison_csv, comparison_json, csv_cell, message, note_words, write_codes, write_comparison,
-    write_regressions, write_run_file, write_summary, write_verdict, write_verdict_to_string,
+    BorderPart, BorderSums, BordersPart, CheckedBatch, EndedInput, GroupPart, JsonLines, RUN_SCHEMA, RunFile,
+    RunReport, Safe, SettingsPart, ShardInput, ShardPart, Sink, TimingFile, Wants, comparison_csv,
+    comparison_json, csv_cell, message, note_words, write_codes, write_comparison, write_regressions,
+    write_run_file, write_summary, write_verdict, write_verdict_to_string,
 };
 #[cfg(feature = "cli")]
 pub use output::{Colours, TextReport, write_gates, write_text_summary};
 pub use pipeline::{CancelToken, Outcome, Progress, RunOptions, check_corpus};
 pub use resolve::{BoundaryFault, OrderFault, RefFaults, inline_markers, resolve_ref};
-pub use run::{Begun, Checkpoint, CompareOptions, FolderPlan, RunFolder, compare_runs};
+pub use run::{
+    Begun, Checkpoint, CompareOptions, FolderPlan, MergeOptions, Merged, RunFolder, RunKind, compare_runs,
+    merge_runs,
+};
 pub use settings::{ClaimPaths, InputFormat, Level, LintLevels, Settings, Verdicts};
+pub use shard::Shard;
 pub use storage::{Disk, Lock, OutputFile, Stat, Storage};
 pub use summary::{
     Better, CodeChange, CodeTally, Comparison, Difference, Estimate, Gate, GateOutcome, GateResult, Groups,

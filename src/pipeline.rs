@@ -8,9 +8,12 @@ use crate::checker::{Checker, Unreadable};
 use crate::error::Error;
 use crate::input::{Batch, Buffer, Frame, Framer, Input, InputProblem, Position, Trouble};
 use crate::limits::WAITING_BATCHES;
-use crate::output::{CheckedBatch, EndedInput, RunReport, Sink, Wants, verdict_head, write_verdict_after};
+use crate::output::{
+    CheckedBatch, EndedInput, RunReport, SettingsPart, Sink, Wants, verdict_head, write_verdict_after,
+};
 use crate::run::Checkpoint;
 use crate::settings::{InputFormat, Settings, Verdicts};
+use crate::shard::Cut;
 use crate::summary::{
     Gate, GateResult, Grouping, Groups, InputTally, Place, RecordCounts, Tally, judge_gates,
 };
@@ -63,6 +66,21 @@ impl RunOptions {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self { settings, threads, cancel: CancelToken::default(), progress: None, start: None }
     }
+
+    /// Whether a run with these options can be over such inputs.
+    ///
+    /// # Errors
+    /// An input that can be read but once cannot be cut into shards.
+    pub fn accept(&self, inputs: &[Input]) -> Result<(), Error> {
+        let once = inputs.iter().find(|input| !input.is_seekable());
+        match once.filter(|_| self.settings.shard.is_some()) {
+            None => Ok(()),
+            Some(input) => Err(Error::setting(format!(
+                "{} can be read but once, so it cannot be cut into shards; put it into a file first",
+                if input.label() == "-" { "standard input" } else { input.label() }
+            ))),
+        }
+    }
 }
 
 /// What a run has found, once it has come to its end.
@@ -90,9 +108,10 @@ impl Outcome {
     }
 
     /// What the files of a run say of it.
-    pub fn report<'a>(&'a self, run: &'a str, settings: &'a Settings) -> RunReport<'a> {
+    pub fn report<'a>(&'a self, run: &'a str, settings: &Settings) -> RunReport<'a> {
         let Self { tally, groups, inputs, .. } = self;
-        RunReport { run, settings, inputs, complete: self.is_complete(), tally, groups }
+        let settings = SettingsPart::new(settings);
+        RunReport { run, settings, inputs, complete: self.is_complete(), tally, groups, shard: None }
     }
 }
 
@@ -113,6 +132,7 @@ impl Outcome {
 /// The run was cancelled, the sink failed, or the program broke one of its own promises. An input
 /// that cannot be opened or read is told in the outcome instead.
 pub fn check_corpus(inputs: Vec<Input>, options: &RunOptions, sink: &mut dyn Sink) -> Result<Outcome, Error> {
+    options.accept(&inputs)?;
     let workers = Workers::new(inputs, options, sink);
     if options.threads.get() == 1 {
         workers.work();
@@ -174,7 +194,7 @@ impl<'a> Workers<'a> {
     fn new(inputs: Vec<Input>, options: &'a RunOptions, sink: &'a mut dyn Sink) -> Self {
         let wants = AtomicUsize::new(pack(sink.wants()));
         let (outcome, grouping) = match &options.start {
-            None => (Outcome::default(), Grouping::new(&options.settings.keys)),
+            None => (Outcome::default(), SettingsPart::new(&options.settings).grouping()),
             Some(start) => {
                 let inputs = start.inputs.clone();
                 (Outcome { tally: start.tally.clone(), inputs, ..Outcome::default() }, start.grouping.clone())
@@ -397,8 +417,11 @@ struct Task {
 /// Reads the inputs one after the other.
 struct Reader {
     inputs: VecDeque<Input>,
-    /// Where the first of them is gone on with.
-    from: Position,
+    /// What a shard has of each of all inputs; `None` where everything is checked.
+    cuts: Option<Vec<Option<Cut>>>,
+    /// Where the first of them is gone on with, and what was read of it before.
+    resumed: Option<(Position, InputTally)>,
+    cancel: CancelToken,
     current: Option<(Framer, Arc<str>)>,
     counts: Vec<InputTally>,
     problems: Vec<InputProblem>,
@@ -411,16 +434,19 @@ struct Reader {
 
 impl Reader {
     fn new(mut inputs: Vec<Input>, options: &RunOptions) -> Self {
-        let (mut counts, mut problems, mut from) = (Vec::new(), Vec::new(), Position::START);
+        let sizes: Vec<u64> = inputs.iter().map(Input::stored_bytes).collect();
+        let cuts = options.settings.shard.map(|shard| shard.cuts(&sizes));
+        let (mut counts, mut problems, mut resumed) = (Vec::new(), Vec::new(), None);
         if let Some(start) = &options.start {
-            (counts, problems, from) = (start.inputs.clone(), start.problems.clone(), start.position);
-            // The last one is gone on with, and then counted anew.
-            counts.pop();
+            (counts, problems) = (start.inputs.clone(), start.problems.clone());
+            resumed = counts.pop().map(|count| (start.position, count));
             inputs.drain(..counts.len().min(inputs.len()));
         }
         Self {
             inputs: inputs.into(),
-            from,
+            cuts,
+            resumed,
+            cancel: options.cancel.clone(),
             current: None,
             stored_bytes: counts.iter().map(|count| count.stored_bytes).sum(),
             counts,
@@ -468,17 +494,21 @@ impl Reader {
 
     /// Opens an input; one that cannot be opened is remembered, and the next one is read.
     fn open(&mut self, input: Input) {
-        let (name, from) = (input.label().to_owned(), std::mem::replace(&mut self.from, Position::START));
-        self.counts.push(InputTally { name: name.clone(), lines: from.line - 1, ..InputTally::default() });
+        let name = input.label().to_owned();
+        let cut = self.cuts.as_ref().map_or(Some(Cut::WHOLE), |cuts| cuts[self.counts.len()]);
+        let resumed = self.resumed.take();
+        let lines = resumed.as_ref().map_or(0, |(_, before)| before.lines);
+        self.counts.push(InputTally { name: name.clone(), lines, ..InputTally::default() });
+        let Some(cut) = cut else { return self.end(None) };
         let format = if self.format == InputFormat::Auto { input.seen_as() } else { self.format };
-        let opened = if from == Position::START {
-            input.open().and_then(|reader| Framer::new(reader, format, self.limit))
-        } else {
-            input.open_at(from.offset).map(|reader| Framer::resume(reader, from, self.limit))
+        let opened = match resumed {
+            None => input.open_cut(cut, format, self.limit, &|| !self.cancel.is_cancelled()),
+            Some((from, before)) => input.resume(cut, from, before.stored_bytes, self.limit).map(Some),
         };
         match opened {
-            Ok(framer) => self.current = Some((framer, name.into())),
-            Err(error) => self.end(Some((Trouble::Open, error))),
+            Ok(Some(framer)) => self.current = Some((framer, name.into())),
+            Ok(None) => self.end(None),
+            Err(fault) => self.end(Some(fault)),
         }
     }
 

@@ -4,6 +4,7 @@ use crate::diagnostic::Lint;
 use crate::error::Error;
 use crate::keys::Keys;
 use crate::limits;
+use crate::shard::Shard;
 use globset::{GlobBuilder, GlobMatcher};
 
 /// How an input's records are told apart (contract, section 1).
@@ -120,6 +121,8 @@ pub struct Settings {
     pub verdicts: Verdicts,
     /// A run's folder has `verdicts.jsonl.zst` in place of `verdicts.jsonl`.
     pub compress: bool,
+    /// The part of the corpus that is checked, where it is checked in several.
+    pub shard: Option<Shard>,
 }
 
 impl Default for Settings {
@@ -133,6 +136,7 @@ impl Default for Settings {
             keys: Keys::default(),
             verdicts: Verdicts::All,
             compress: false,
+            shard: None,
         }
     }
 }

@@ -9,8 +9,8 @@ use memory::{Failure, Memory, Plan};
 use proptest::prelude::*;
 use sourcecheck::{
     CompareOptions, Comparison, Error, FolderPlan, Id, Input, Key, Keys, Listed, Method, Metric, Regression,
-    RunFolder, RunOptions, Settings, Status, TimingFile, Unpaired, Verdicts, check_corpus, comparison_csv,
-    comparison_json, exit, judge_regressions, write_comparison,
+    RunFolder, RunKind, RunOptions, Settings, SettingsPart, Status, TimingFile, Unpaired, Verdicts,
+    check_corpus, comparison_csv, comparison_json, exit, judge_regressions, write_comparison,
 };
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -22,8 +22,14 @@ use std::time::Duration;
 fn run(memory: &Memory, folder: &str, records: &[String], settings: &Settings) {
     let mut options = RunOptions::new(settings.clone());
     options.threads = NonZeroUsize::MIN;
-    let plan =
-        FolderPlan { run: "", settings, inputs: None, restart: true, clock: Box::new(|| Duration::ZERO) };
+    let plan = FolderPlan {
+        run: "",
+        settings: SettingsPart::new(settings),
+        inputs: None,
+        restart: true,
+        kind: RunKind::Check,
+        clock: Box::new(|| Duration::ZERO),
+    };
     let (mut out, _) = RunFolder::open(Arc::new(memory.clone()), Path::new(folder), plan).unwrap();
     let input = Input::from_reader("in.jsonl", std::io::Cursor::new(records.join("\n").into_bytes()));
     let outcome = check_corpus(vec![input], &options, &mut out).unwrap();

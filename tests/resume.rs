@@ -4,8 +4,8 @@
 mod common;
 
 use sourcecheck::{
-    Begun, Disk, FolderPlan, Input, Lock, OutputFile, RunFolder, RunOptions, Settings, Stat, Storage,
-    TimingFile, check_corpus,
+    Begun, Disk, FolderPlan, Input, Lock, OutputFile, RunFolder, RunKind, RunOptions, Settings, SettingsPart,
+    Stat, Storage, TimingFile, check_corpus,
 };
 use std::fs;
 use std::io::{self, Read, Write};
@@ -92,9 +92,10 @@ fn run(folder: &Path, corpus: &Path, bytes_a_second: u64, noted: &Path) {
     let (settings, started) = (Settings::default(), Instant::now());
     let plan = FolderPlan {
         run: "",
-        settings: &settings,
+        settings: SettingsPart::new(&settings),
         inputs: input(Arc::new(Disk)).fingerprint().map(|input| vec![input]),
         restart: false,
+        kind: RunKind::Check,
         clock: Box::new(move || started.elapsed()),
     };
     let (mut out, begun) = RunFolder::open(Arc::new(Disk), folder, plan).unwrap();

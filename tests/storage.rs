@@ -7,7 +7,8 @@ mod memory;
 use common::corpus;
 use memory::{Failure, Files, Memory, Plan};
 use sourcecheck::{
-    Begun, Error, FolderPlan, Input, Key, Keys, RunFolder, RunOptions, Settings, TimingFile, check_corpus,
+    Begun, Error, FolderPlan, Input, Key, Keys, RunFolder, RunKind, RunOptions, Settings, SettingsPart,
+    TimingFile, check_corpus,
 };
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -35,9 +36,10 @@ fn run_with(memory: &Memory, corpus: &[u8], settings: &Settings) -> Result<bool,
     let ticks = AtomicU64::new(0);
     let plan = FolderPlan {
         run: "",
-        settings,
+        settings: SettingsPart::new(settings),
         inputs: inputs.iter().map(Input::fingerprint).collect(),
         restart: false,
+        kind: RunKind::Check,
         clock: Box::new(move || Duration::from_secs(ticks.fetch_add(2, Ordering::Relaxed))),
     };
     let (mut folder, begun) = RunFolder::open(Arc::new(memory.clone()), Path::new("out"), plan)?;

@@ -197,13 +197,19 @@ pub(crate) struct Framer {
     started: bool,
     ended: bool,
     fault: Option<io::Error>,
+    /// What a shard has of a plain input of lines: where that begins, and where the next shard's begins.
+    part: Option<(u64, Option<u64>)>,
 }
 
 impl Framer {
     /// Starts an input. `format` is how its records are told apart, as far as that is known.
     pub(crate) fn new(reader: Box<dyn Read + Send>, format: InputFormat, limit: usize) -> io::Result<Self> {
-        let started = Self::resume(Decompressed::new(reader)?, Position::START, limit);
-        Ok(Self { format, started: false, ..started })
+        Ok(Self::new_plain(Decompressed::new(reader)?, format, limit))
+    }
+
+    /// The same, once it is known how the input is stored.
+    pub(super) fn new_plain(reader: Decompressed, format: InputFormat, limit: usize) -> Self {
+        Self { format, started: false, ..Self::resume(reader, Position::START, limit) }
     }
 
     /// Goes on with an input of one record a line at the place where a batch of it began.
@@ -217,12 +223,43 @@ impl Framer {
             started: true,
             ended: false,
             fault: None,
+            part: None,
         }
+    }
+
+    /// Only the lines that begin before byte `to` of a plain input; their bytes are counted from `from` on.
+    /// What is compressed, or is no input of lines, is read to its end.
+    pub(crate) fn cut(mut self, from: u64, to: Option<u64>) -> Self {
+        let is_cut = self.reader.is_plain() && (from > 0 || to.is_some());
+        self.part = is_cut.then_some((from, to));
+        self
+    }
+
+    /// Where the first line of an input of lines begins; `None` where the input cannot be cut.
+    pub(super) fn first_line(mut self) -> Option<u64> {
+        let is_special = self.start(&mut Buffer::default()).is_some();
+        (!is_special && self.format != InputFormat::Json).then_some(self.next.offset)
     }
 
     /// Stored bytes that were used so far.
     pub(crate) fn stored_bytes(&self) -> u64 {
-        self.reader.stored_bytes()
+        match self.part {
+            Some((from, _)) => self.next.offset - from,
+            None => self.reader.stored_bytes(),
+        }
+    }
+
+    /// Bytes up to the place where the next shard's lines begin.
+    fn bytes_left(&self) -> Option<u64> {
+        let (_, to) = self.part?;
+        Some(to?.saturating_sub(self.next.offset))
+    }
+
+    /// Where the last line ends that begins in the part, if that is among the bytes that come next.
+    fn end_of_part(&self, data: &[u8]) -> usize {
+        let left = self.bytes_left().and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
+        let rest = data.get(left.saturating_sub(1)..).unwrap_or_default();
+        memchr::memchr(b'\n', rest).map_or(data.len(), |lf| left + lf)
     }
 
     /// The next batch; `None` at the end. A fault comes after every whole line before it.
@@ -234,6 +271,9 @@ impl Framer {
                 let bytes = buffer.data().len() as u64;
                 return Ok(Some(self.batch(buffer, content, bytes, 1)));
             }
+        }
+        if self.bytes_left() == Some(0) {
+            return Ok(None);
         }
         if self.ended && self.carry.is_empty() {
             return match self.fault.take() {
@@ -275,7 +315,7 @@ impl Framer {
         buffer.begin(&[]);
         self.read(buffer, READ_BYTES);
         if buffer.data().starts_with(&[0xff, 0xfe]) || buffer.data().starts_with(&[0xfe, 0xff]) {
-            (self.ended, self.fault) = (true, None);
+            (self.ended, self.fault, self.part) = (true, None, None);
             return Some(Content::Utf16);
         }
         if buffer.data().starts_with(&[0xef, 0xbb, 0xbf]) {
@@ -284,6 +324,9 @@ impl Framer {
         }
         if self.format == InputFormat::Auto {
             self.format = self.sniff(buffer);
+        }
+        if self.format == InputFormat::Json {
+            self.part = None;
         }
         self.carry = buffer.data().to_vec();
         None
@@ -319,6 +362,7 @@ impl Framer {
                     continue;
                 }
             };
+            let end = end.min(self.end_of_part(data));
             if !self.ended {
                 self.carry.extend_from_slice(&data[end..]);
             }

@@ -1,6 +1,7 @@
 //! Files, directories and standard input to numbered raw lines.
 
 mod compression;
+mod cut;
 mod framing;
 mod problem;
 mod sniff;

@@ -94,6 +94,20 @@ impl Input {
         })
     }
 
+    /// The file that it is; an error for a reader, which can be read but once.
+    pub(super) fn file(&self) -> io::Result<(&Arc<dyn Storage>, &Path)> {
+        match &self.source {
+            Source::File(storage, path) => Ok((storage, path)),
+            Source::Reader(_) => Err(io::ErrorKind::NotSeekable.into()),
+        }
+    }
+
+    /// Whether it can be opened at any byte, again and again: it is a file, or is not there at all.
+    pub(crate) fn is_seekable(&self) -> bool {
+        self.file()
+            .is_ok_and(|(storage, path)| storage.stat(path).map_or(true, |stat| stat.is_file || stat.is_dir))
+    }
+
     /// What the name says about how records are told apart.
     pub(crate) fn seen_as(&self) -> InputFormat {
         self.seen_as

@@ -5,6 +5,7 @@ mod comparison_tables;
 mod json;
 mod run_json;
 mod sanitize;
+mod shard_json;
 mod sink;
 mod tables;
 #[cfg(feature = "cli")]
@@ -15,9 +16,10 @@ pub use comparison::{note_words, write_comparison, write_regressions};
 pub use comparison_tables::{comparison_csv, comparison_json};
 pub(crate) use json::{verdict_head, write_verdict_after};
 pub use json::{write_verdict, write_verdict_to_string};
-pub(crate) use run_json::SettingsPart;
-pub use run_json::{GroupPart, RUN_SCHEMA, RunFile, RunReport, TimingFile, write_run_file};
+pub use run_json::{GroupPart, RUN_SCHEMA, RunFile, RunReport, SettingsPart, TimingFile, write_run_file};
 pub use sanitize::{Safe, csv_cell};
+pub use shard_json::{BorderPart, BorderSums, BordersPart, ShardInput, ShardPart};
+pub(crate) use shard_json::{cluster_of, metrics_of};
 pub use sink::{CheckedBatch, EndedInput, JsonLines, Sink, Wants};
 pub use tables::{write_codes, write_summary};
 #[cfg(feature = "cli")]

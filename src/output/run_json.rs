@@ -1,13 +1,14 @@
 //! `run.json`: what a run was, whether it is whole, and its tallies, for whatever merges, compares
 //! or draws runs. `timing.json`: what may differ between two runs of the same thing.
 
+use super::shard_json::ShardPart;
 use super::tables::status_of;
 use crate::diagnostic::{Lint, Rule};
 use crate::error::Error;
 use crate::keys::Key;
 use crate::settings::{InputFormat, Level, Settings, Verdicts};
 use crate::summary::{
-    ALL, CodeTally, Groups, Histogram, InputTally, Metric, MetricSums, Place, Tally, rules,
+    ALL, CodeTally, Grouping, Groups, Histogram, InputTally, Metric, MetricSums, Place, Tally, rules,
 };
 use crate::text::UNICODE_VERSION;
 use crate::verdict::Status;
@@ -35,6 +36,9 @@ pub struct RunFile {
     pub inputs: Vec<InputPart>,
     /// Whether every input was read to its end.
     pub complete: bool,
+    /// Which part of the inputs it is of; written where it is of a part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardPart>,
     /// The balance of lines and records.
     pub balance: Balance,
     /// The tallies, a group each; `all` comes first.
@@ -42,7 +46,7 @@ pub struct RunFile {
 }
 
 /// The settings of a run, as `run.json` has them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsPart {
     /// `auto`, `json` or `jsonl`.
     pub input_format: String,
@@ -70,6 +74,9 @@ pub struct SettingsPart {
     /// Whether the verdicts are compressed; written where they are.
     #[serde(default, skip_serializing_if = "is_false")]
     pub compress: bool,
+    /// K/N, where the run is of a part of its inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
 }
 
 /// One input, as `run.json` has it.
@@ -210,12 +217,12 @@ pub struct TimingFile {
 }
 
 /// What a run has come to, for the files of its folder.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RunReport<'a> {
     /// The name that was given to the run; empty without one.
     pub run: &'a str,
     /// Its settings.
-    pub settings: &'a Settings,
+    pub settings: SettingsPart,
     /// What was read.
     pub inputs: &'a [InputTally],
     /// Whether every input was read to its end.
@@ -224,6 +231,8 @@ pub struct RunReport<'a> {
     pub tally: &'a Tally,
     /// The counts by group.
     pub groups: &'a Groups,
+    /// Which part of the inputs it is of; `None` where it is of all of them.
+    pub shard: Option<ShardPart>,
 }
 
 /// Writes `run.json`: `all` and what stands before it laid out for people, then a line for each group.
@@ -238,7 +247,7 @@ pub fn write_run_file(report: &RunReport<'_>, out: &mut dyn Write) -> io::Result
     out.write_all(head.as_bytes())?;
     for (name, tally) in report.groups.held() {
         out.write_all(b",\n    ")?;
-        serde_json::to_writer(&mut *out, &GroupPart::new(&name, report.settings, tally))?;
+        serde_json::to_writer(&mut *out, &GroupPart::new(&name, &report.settings, tally))?;
     }
     writeln!(out, "{end}")
 }
@@ -246,16 +255,17 @@ pub fn write_run_file(report: &RunReport<'_>, out: &mut dyn Write) -> io::Result
 impl RunFile {
     /// The file with the tallies of `all` alone.
     fn of_all(report: &RunReport<'_>) -> Self {
-        let RunReport { run, settings, inputs, complete, tally, .. } = *report;
+        let RunReport { run, settings, inputs, complete, tally, shard, .. } = report;
         let sum = |count: fn(&InputTally) -> u64| inputs.iter().map(count).sum();
         Self {
             schema: RUN_SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             unicode: UNICODE_VERSION.to_owned(),
-            run: run.to_owned(),
-            settings: SettingsPart::new(settings),
+            run: (*run).to_owned(),
+            settings: settings.clone(),
             inputs: inputs.iter().map(InputPart::new).collect(),
-            complete,
+            complete: *complete,
+            shard: shard.clone(),
             balance: Balance {
                 lines: sum(|input| input.lines),
                 blank: sum(|input| input.blank),
@@ -329,7 +339,18 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl SettingsPart {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    /// The groups and clusters of a run with these settings, empty.
+    pub(crate) fn grouping(&self) -> Option<Grouping> {
+        Grouping::new(self.group_by.iter().map(String::as_str), self.cluster.is_some())
+    }
+
+    /// Whether a lint is an error; one that was not known yet is none.
+    pub(crate) fn denies(&self, lint: Lint) -> bool {
+        self.lints.get(lint.name()).is_some_and(|level| level == "deny")
+    }
+
+    /// These settings.
+    pub fn new(settings: &Settings) -> Self {
         let level = |lint: &Lint| match settings.lints.get(*lint) {
             Level::Allow => "allow",
             Level::Warn => "warn",
@@ -352,6 +373,7 @@ impl SettingsPart {
             cluster: keys.cluster.as_ref().map(text),
             verdicts: (settings.verdicts == Verdicts::Problems).then(|| "problems".to_owned()),
             compress: settings.compress,
+            shard: settings.shard.map(|shard| shard.to_string()),
         }
     }
 }
@@ -373,8 +395,8 @@ fn histograms(tally: &Tally) -> [(Metric, &Histogram); 2] {
 }
 
 impl GroupPart {
-    pub(crate) fn new(group: &str, settings: &Settings, tally: &Tally) -> Self {
-        let (is_all, is_clustered) = (group == ALL, settings.keys.cluster.is_some());
+    pub(crate) fn new(group: &str, settings: &SettingsPart, tally: &Tally) -> Self {
+        let (is_all, is_clustered) = (group == ALL, settings.cluster.is_some());
         let metrics = Metric::ALL.iter().map(|metric| (*metric, tally.metric(*metric)));
         let codes = rules().map(|rule| (rule, tally.rule(rule)));
         let bins = histograms(tally).into_iter();
@@ -387,7 +409,7 @@ impl GroupPart {
                 .collect(),
             codes: codes
                 .filter(|(_, found)| is_all || found.count > 0)
-                .map(|(rule, found)| CodePart::new(rule, status_of(rule, &settings.lints), found))
+                .map(|(rule, found)| CodePart::new(rule, status_of(rule, settings), found))
                 .collect(),
             coverage_histogram: bins
                 .filter(|(_, histogram)| is_all || **histogram != Histogram::default())

@@ -1,15 +1,14 @@
 //! `summary.csv` and `codes.csv` (contract, section 8).
 
 use super::json::write_billionths;
-use super::run_json::RunReport;
+use super::run_json::{RunReport, SettingsPart};
 use super::sanitize::csv_cell;
 use crate::diagnostic::Rule;
-use crate::settings::{Level, LintLevels};
 use crate::summary::{ALL, CodeTally, InputTally, Metric, MetricSums, Tally, rules};
 use std::borrow::Cow;
 
 /// The tallies that tables show: `all`, then the groups.
-fn shown<'a>(report: &RunReport<'a>) -> impl Iterator<Item = (String, Cow<'a, Tally>)> {
+fn shown<'a>(report: &'a RunReport<'_>) -> impl Iterator<Item = (String, Cow<'a, Tally>)> {
     std::iter::once((ALL.to_owned(), Cow::Borrowed(report.tally))).chain(report.groups.shown())
 }
 
@@ -90,7 +89,7 @@ pub fn write_codes(report: &RunReport<'_>) -> Result<Vec<u8>, csv::Error> {
         let group = csv_cell(&group);
         for rule in rules() {
             let found = tally.rule(rule);
-            let status = status_of(rule, &report.settings.lints);
+            let status = status_of(rule, &report.settings);
             let (file, line) = first(found, report.inputs);
             let (count, records) = (found.count.to_string(), found.records.to_string());
             let place = [run.as_ref(), group.as_ref(), rule.name()];
@@ -102,13 +101,13 @@ pub fn write_codes(report: &RunReport<'_>) -> Result<Vec<u8>, csv::Error> {
 }
 
 /// The status that a finding gives its record, or `lint`.
-pub(super) fn status_of(rule: Rule, levels: &LintLevels) -> &'static str {
+pub(super) fn status_of(rule: Rule, settings: &SettingsPart) -> &'static str {
     match rule {
         Rule::Code(code) => match code.severity() {
             crate::diagnostic::Severity::Invalid => "invalid",
             crate::diagnostic::Severity::Malformed => "malformed",
         },
-        Rule::Lint(lint) if levels.get(lint) == Level::Deny => "invalid",
+        Rule::Lint(lint) if settings.denies(lint) => "invalid",
         Rule::Lint(_) => "lint",
     }
 }

@@ -4,9 +4,10 @@ use super::journal::{self, Checkpoint, Header, Read, Since, to_line};
 use crate::error::Error;
 use crate::input::Fingerprint;
 use crate::output::{
-    CheckedBatch, RunReport, Sink, TimingFile, Wants, write_codes, write_run_file, write_summary,
+    CheckedBatch, RunReport, SettingsPart, ShardPart, Sink, TimingFile, Wants, write_codes, write_run_file,
+    write_summary,
 };
-use crate::settings::Settings;
+use crate::shard::Shard;
 use crate::storage::{Lock, OutputFile, Storage};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
@@ -43,13 +44,25 @@ pub struct FolderPlan<'a> {
     /// The name that was given to the run; empty without one.
     pub run: &'a str,
     /// Its settings.
-    pub settings: &'a Settings,
+    pub settings: SettingsPart,
     /// Its inputs; `None` where one of them can be read but once, so that the run cannot go on.
     pub inputs: Option<Vec<Fingerprint>>,
     /// Starts over, even where an unfinished run could go on.
     pub restart: bool,
+    /// Where its verdicts come from.
+    pub kind: RunKind,
     /// Time since some moment.
     pub clock: Box<dyn Fn() -> Duration + Send>,
+}
+
+/// Where the verdicts of a run come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunKind {
+    /// From checking records.
+    #[default]
+    Check,
+    /// From the runs of shards. Such a run starts over, if it did not come to its end.
+    Merge,
 }
 
 /// How a run into a folder begins.
@@ -70,7 +83,8 @@ pub enum Begun {
 pub struct RunFolder {
     storage: Arc<dyn Storage>,
     folder: PathBuf,
-    settings: Settings,
+    settings: SettingsPart,
+    inputs: Vec<Fingerprint>,
     clock: Box<dyn Fn() -> Duration + Send>,
     verdicts: Box<dyn OutputFile>,
     journal: Box<dyn OutputFile>,
@@ -137,15 +151,15 @@ impl RunFolder {
             io::ErrorKind::WouldBlock => Error::held(folder.display()),
             _ => cannot_create(&folder.join(LOCK))(error),
         })?;
-        let before = if plan.restart { None } else { unfinished(storage.as_ref(), folder, &plan)? };
-        let header = Header::new(plan.run, plan.settings, plan.inputs.clone().unwrap_or_default());
+        let before = if plan.restart { None } else { unfinished(storage.as_ref(), folder)? };
+        let header = Header::new(&plan);
         let begun = match before {
-            Some(read) if plan.inputs.is_some() => {
+            Some(read) if plan.inputs.is_some() || plan.kind == RunKind::Merge => {
                 if let Some(difference) = read.header.difference(&header) {
                     return Err(Error::folder(folder.display(), another_run(&difference)));
                 }
                 // Where nothing had been checked, the verdicts may never have been made.
-                if read.checkpoint.is_some() {
+                if read.checkpoint.is_some() && plan.kind == RunKind::Check {
                     return Self::resume(storage, folder, plan, lock, read);
                 }
                 Begun::Afresh
@@ -176,7 +190,7 @@ impl RunFolder {
         let written = journal.write_all(&to_line(header)?).and_then(|()| journal.sync());
         written.map_err(|error| Error::write(path.display(), error))?;
         storage.sync_dir(folder).map_err(cannot_create(folder))?;
-        let since = Since::new(&plan.settings.keys, None);
+        let since = Since::new(&plan.settings, None);
         Ok(Self::new(storage, folder, plan, lock, [verdicts, journal], since))
     }
 
@@ -206,7 +220,7 @@ impl RunFolder {
         })?;
         let path = folder.join(JOURNAL);
         let journal = storage.append(&path, read.bytes).map_err(cannot_create(&path))?;
-        let since = Since::new(&plan.settings.keys, read.checkpoint.as_ref());
+        let since = Since::new(&plan.settings, read.checkpoint.as_ref());
         let mut this = Self::new(storage, folder, plan, lock, [verdicts, journal], since);
         (this.written, this.pending) = (read.verdict_bytes, read.pending.into_bytes());
         let begun = read.checkpoint.map_or(Begun::Afresh, |checkpoint| Begun::Resumed(Box::new(checkpoint)));
@@ -224,7 +238,8 @@ impl RunFolder {
         Self {
             storage,
             folder: folder.to_owned(),
-            settings: plan.settings.clone(),
+            settings: plan.settings,
+            inputs: plan.inputs.unwrap_or_default(),
             last_checkpoint: (plan.clock)(),
             interval: CHECKPOINT[0],
             clock: plan.clock,
@@ -236,6 +251,19 @@ impl RunFolder {
             finished: false,
             _lock: lock,
         }
+    }
+
+    /// Adds verdicts that were made before: whole lines, or parts of them.
+    pub(super) fn add_verdicts(&mut self, lines: &[u8]) -> Result<(), Error> {
+        self.pending.extend_from_slice(lines);
+        self.write_pending(WRITE_BYTES)
+    }
+
+    /// What the report says, and which part of the inputs it is of.
+    fn with_shard<'a>(&self, report: &RunReport<'a>) -> Result<RunReport<'a>, Error> {
+        let shard = self.settings.shard.as_deref().map(Shard::parse).transpose()?;
+        let part = |shard| ShardPart::new(shard, &self.inputs, report.groups, &self.settings.group_by);
+        Ok(RunReport { shard: shard.map(part), ..report.clone() })
     }
 
     /// Puts every file under its final name, `run.json` last.
@@ -253,7 +281,8 @@ impl RunFolder {
         self.write("summary.csv", |file| file.write_all(&summary))?;
         self.write("codes.csv", |file| file.write_all(&codes))?;
         self.write("timing.json", |file| file.write_all(&timing))?;
-        self.write(RUN, |file| write_run_file(report, file))?;
+        let report = self.with_shard(report)?;
+        self.write(RUN, |file| write_run_file(&report, file))?;
         self.finished = true;
         remove_if_there(self.storage.as_ref(), &self.folder, JOURNAL)
     }
@@ -333,13 +362,13 @@ fn names(compress: bool) -> [&'static str; 2] {
 }
 
 /// The journal of a run in the folder that did not come to its end.
-fn unfinished(storage: &dyn Storage, folder: &Path, plan: &FolderPlan<'_>) -> Result<Option<Read>, Error> {
+fn unfinished(storage: &dyn Storage, folder: &Path) -> Result<Option<Read>, Error> {
     let path = folder.join(JOURNAL);
     if exists(storage, &folder.join(RUN))? || !exists(storage, &path)? {
         return Ok(None);
     }
     let bytes = read_file(storage, &path).map_err(|error| Error::open(path.display(), error))?;
-    Ok(journal::read(&bytes, &plan.settings.keys))
+    Ok(journal::read(&bytes))
 }
 
 /// The name of a file that is not whole yet.

@@ -3,13 +3,11 @@
 //! One JSON value a line: first what the run is, then what came since the line before. A line that was cut
 //! is as if it had never been written.
 
+use super::folder::{FolderPlan, RunKind};
 use crate::error::Error;
 use crate::input::{Fingerprint, InputProblem, Position};
-use crate::keys::Keys;
-use crate::output::{CheckedBatch, GroupPart, SettingsPart};
-use crate::settings::Settings;
-use crate::summary::{Grouping, InputTally, Metric, OpenCluster, Part, Tally};
-use crate::verdict::Share;
+use crate::output::{BorderPart, CheckedBatch, GroupPart, SettingsPart, cluster_of, metrics_of};
+use crate::summary::{FirstCluster, Grouping, InputTally, OpenCluster, Part, Tally};
 use serde::{Deserialize, Serialize};
 
 /// What two runs must have in common for one to go on where the other ended.
@@ -19,18 +17,30 @@ pub(super) struct Header {
     pub(super) run: String,
     pub(super) settings: SettingsPart,
     pub(super) inputs: Vec<Fingerprint>,
+    /// Whether it is of shards that are merged.
+    #[serde(default)]
+    pub(super) is_merge: bool,
 }
 
 impl Header {
-    pub(super) fn new(run: &str, settings: &Settings, inputs: Vec<Fingerprint>) -> Self {
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { version, run: run.to_owned(), settings: SettingsPart::new(settings), inputs }
+    pub(super) fn new(plan: &FolderPlan<'_>) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            run: plan.run.to_owned(),
+            settings: plan.settings.clone(),
+            inputs: plan.inputs.clone().unwrap_or_default(),
+            is_merge: plan.kind == RunKind::Merge,
+        }
     }
 
     /// What is not the same, in words; `None` where everything is.
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
         if self.version != other.version {
             return Some(format!("it was begun by version {}, and this is {}", self.version, other.version));
+        }
+        if self.is_merge != other.is_merge {
+            let (before, now) = if self.is_merge { ("merge", "check") } else { ("check", "merge") };
+            return Some(format!("it was one of `{before}`, and this is one of `{now}`"));
         }
         if self.run != other.run {
             return Some(format!("its name was {:?}, and is {:?}", self.run, other.run));
@@ -50,7 +60,7 @@ impl Header {
     }
 }
 
-fn settings_difference(before: &SettingsPart, now: &SettingsPart) -> String {
+pub(super) fn settings_difference(before: &SettingsPart, now: &SettingsPart) -> String {
     let fields = |part: &SettingsPart| match serde_json::to_value(part) {
         Ok(serde_json::Value::Object(fields)) => fields,
         _ => serde_json::Map::new(),
@@ -96,6 +106,9 @@ struct Entry {
     parts: Vec<PartPart>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cluster: Option<String>,
+    /// Written where it changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first: Option<FirstPart>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -127,6 +140,14 @@ struct PartPart {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct OpenPart(Vec<[u64; 3]>);
 
+/// The first cluster of a run so far.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct FirstPart {
+    #[serde(flatten)]
+    cluster: BorderPart,
+    ended: bool,
+}
+
 impl InputPart {
     fn new(count: &InputTally) -> Self {
         let InputTally { stored_bytes, lines, blank, records, .. } = *count;
@@ -141,30 +162,16 @@ impl InputPart {
 
 impl OpenPart {
     fn new(open: &OpenCluster) -> Self {
-        Self(
-            open.shares
-                .iter()
-                .zip(open.records)
-                .map(|(share, records)| [share.part, share.whole, records])
-                .collect(),
-        )
+        Self(metrics_of(open))
     }
 
     fn to_open(&self) -> Option<OpenCluster> {
-        let mut open = OpenCluster::new(0);
-        if self.0.len() != Metric::ALL.len() {
-            return None;
-        }
-        for (i, [part, whole, records]) in self.0.iter().enumerate() {
-            open.shares[i] = Share { part: *part, whole: *whole };
-            open.records[i] = *records;
-        }
-        Some(open)
+        cluster_of(&self.0)
     }
 }
 
 impl PartPart {
-    fn new(part: &Part, settings: &Settings) -> Self {
+    fn new(part: &Part, settings: &SettingsPart) -> Self {
         let tally = GroupPart::new(&part.name, settings, &part.tally);
         Self { pointer: part.pointer, tally, open: part.open.as_ref().map(OpenPart::new) }
     }
@@ -192,10 +199,10 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    fn start(keys: &Keys) -> Self {
+    fn start(settings: &SettingsPart) -> Self {
         Self {
             tally: Tally::default(),
-            grouping: Grouping::new(keys),
+            grouping: settings.grouping(),
             inputs: Vec::new(),
             problems: Vec::new(),
             position: Position::START,
@@ -225,6 +232,10 @@ impl Checkpoint {
         if let Some(grouping) = &mut self.grouping {
             let parts = entry.parts.iter().map(PartPart::to_part).collect::<Option<Vec<Part>>>()?;
             grouping.add_parts(parts, entry.cluster.clone())?;
+            if let Some(first) = &entry.first {
+                let border = first.cluster.to_border(&header.settings.group_by)?;
+                grouping.set_first(FirstCluster { border, ended: first.ended });
+            }
         }
         Some(())
     }
@@ -243,7 +254,7 @@ pub(super) struct Read {
 }
 
 /// Reads a journal; `None` where not even its first line is whole.
-pub(super) fn read(bytes: &[u8], keys: &Keys) -> Option<Read> {
+pub(super) fn read(bytes: &[u8]) -> Option<Read> {
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
     let first = lines.next()?;
     let header: Header = crate::decode::json::read_own(first).ok()?;
@@ -256,7 +267,8 @@ pub(super) fn read(bytes: &[u8], keys: &Keys) -> Option<Read> {
     };
     for line in lines {
         let Ok(entry) = crate::decode::json::read_own::<Entry>(line) else { break };
-        let mut checkpoint = read.checkpoint.take().unwrap_or_else(|| Checkpoint::start(keys));
+        let mut checkpoint =
+            read.checkpoint.take().unwrap_or_else(|| Checkpoint::start(&read.header.settings));
         checkpoint.add(&entry, &read.header)?;
         read.checkpoint = Some(checkpoint);
         read.verdict_bytes = entry.verdict_bytes;
@@ -276,22 +288,34 @@ pub(super) struct Since {
     problems: Vec<Option<InputProblem>>,
     /// Inputs that the journal knows the end of.
     written: usize,
+    /// The journal knows all of the first cluster.
+    first_written: bool,
     next: Option<Position>,
 }
 
 impl Since {
-    pub(super) fn new(keys: &Keys, checkpoint: Option<&Checkpoint>) -> Self {
+    pub(super) fn new(settings: &SettingsPart, checkpoint: Option<&Checkpoint>) -> Self {
         let Some(checkpoint) = checkpoint else {
             let (tally, inputs, problems) = (Tally::default(), Vec::new(), Vec::new());
-            return Self { tally, grouping: Grouping::new(keys), inputs, problems, written: 0, next: None };
+            return Self {
+                tally,
+                grouping: settings.grouping(),
+                inputs,
+                problems,
+                written: 0,
+                first_written: false,
+                next: None,
+            };
         };
         let mut grouping = checkpoint.grouping.clone();
+        let first_written = grouping.as_ref().is_none_or(|grouping| grouping.first().ended);
         if let Some(grouping) = &mut grouping {
             grouping.keep_open();
         }
         let inputs = checkpoint.inputs.clone();
         let written = inputs.len().saturating_sub(1);
-        Self { tally: Tally::default(), grouping, problems: vec![None; written], inputs, written, next: None }
+        let problems = vec![None; written];
+        Self { tally: Tally::default(), grouping, problems, inputs, written, first_written, next: None }
     }
 
     /// Adds a batch.
@@ -331,7 +355,7 @@ impl Since {
     /// A line of the journal with all that came; from then on nothing has.
     pub(super) fn take(
         &mut self,
-        settings: &Settings,
+        settings: &SettingsPart,
         verdict_bytes: u64,
         pending: &[u8],
     ) -> Result<Vec<u8>, Error> {
@@ -341,6 +365,12 @@ impl Since {
         let ended = ended
             .map(|(count, problem)| EndedPart { count: InputPart::new(count), problem: problem.clone() });
         let parts = self.grouping.as_mut().map(Grouping::take_parts).unwrap_or_default();
+        let first = self.grouping.as_ref().map(Grouping::first).filter(|first| !first.border.sums.is_empty());
+        let first = first.filter(|_| !self.first_written).map(|first| FirstPart {
+            cluster: BorderPart::new(&first.border, &settings.group_by),
+            ended: first.ended,
+        });
+        self.first_written |= first.as_ref().is_some_and(|first| first.ended);
         let entry = Entry {
             ended: ended.collect(),
             current: InputPart::new(&self.inputs[current]),
@@ -351,6 +381,7 @@ impl Since {
             tally: GroupPart::new("", settings, &std::mem::take(&mut self.tally)),
             parts: parts.iter().map(|part| PartPart::new(part, settings)).collect(),
             cluster: self.grouping.as_ref().and_then(|grouping| grouping.last_cluster().map(str::to_owned)),
+            first,
         };
         self.written = current;
         to_line(&entry)

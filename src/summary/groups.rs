@@ -1,9 +1,9 @@
 //! The tallies of a run's groups, and of its clusters.
 
+use super::border::{Border, Borders, FirstCluster, Join, Slot};
 use super::metric::{Metric, MetricSums, Shares};
 use super::tally::{Place, Tally};
 use crate::diagnostic::{Diagnostic, Rule};
-use crate::keys::Keys;
 use crate::limits::{GROUPS, GROUPS_SHOWN};
 use crate::verdict::{Group, RecordVerdict, Share, Status};
 use std::borrow::Cow;
@@ -55,7 +55,7 @@ pub(crate) enum GroupValue {
 
 impl GroupValue {
     /// The group's name, as tables have it.
-    pub(super) fn name(&self, pointer: &str) -> String {
+    pub(crate) fn name(&self, pointer: &str) -> String {
         match self {
             Self::Absent => pointer.to_owned(),
             Self::Unreadable => format!("{pointer} (unreadable)"),
@@ -64,7 +64,7 @@ impl GroupValue {
     }
 
     /// The value of the group with this name at the pointer.
-    pub(super) fn of_name(name: &str, pointer: &str) -> Option<Self> {
+    pub(crate) fn of_name(name: &str, pointer: &str) -> Option<Self> {
         match name.strip_prefix(pointer)? {
             "" => Some(Self::Absent),
             " (unreadable)" => Some(Self::Unreadable),
@@ -80,11 +80,14 @@ pub(super) fn other_name(pointer: &str) -> String {
 
 /// Tallies by group: a pointer each on its own, none crossed.
 #[derive(Clone, Debug, Default)]
-pub struct Groups(Vec<PointerGroups>);
+pub struct Groups {
+    pointers: Vec<PointerGroups>,
+    borders: Option<Box<Borders>>,
+}
 
 #[derive(Clone, Debug, Default)]
 struct PointerGroups {
-    pointer: &'static str,
+    pointer: String,
     places: HashMap<GroupValue, usize>,
     /// In the order in which they came first; `None` where nothing came since they were taken.
     tallies: Vec<Option<Box<ClusteredTally>>>,
@@ -96,23 +99,33 @@ impl Groups {
     /// Every group that is told apart, by pointer and then by name, with its tally; last of a pointer the
     /// rest, if there were more than 100,000.
     pub fn held(&self) -> Vec<(String, &Tally)> {
-        self.0.iter().flat_map(PointerGroups::held).collect()
+        self.pointers.iter().flat_map(PointerGroups::held).collect()
     }
 
     /// The groups that tables show: of each pointer the 1,000 with the most records, ties by name, and the
     /// rest as one.
     pub fn shown(&self) -> Vec<(String, Cow<'_, Tally>)> {
-        self.0.iter().flat_map(PointerGroups::shown).collect()
+        self.pointers.iter().flat_map(PointerGroups::shown).collect()
     }
 
     /// The tally of the group with this name; `POINTER (other)` is the one that tables show.
     pub fn find(&self, name: &str) -> Option<Cow<'_, Tally>> {
-        self.0.iter().find_map(|groups| groups.find(name))
+        self.pointers.iter().find_map(|groups| groups.find(name))
     }
 
     /// The pointers at which there were more than 100,000 groups.
-    pub fn overfull(&self) -> impl Iterator<Item = &'static str> {
-        self.0.iter().filter(|groups| groups.other.is_some()).map(|groups| groups.pointer)
+    pub fn overfull(&self) -> impl Iterator<Item = &str> {
+        self.pointers.iter().filter(|groups| groups.other.is_some()).map(|groups| groups.pointer.as_str())
+    }
+
+    /// How many groups are told apart at each pointer, in the order of [`Groups::held`].
+    pub(crate) fn sizes(&self) -> Vec<usize> {
+        self.pointers.iter().map(|groups| groups.held().len()).collect()
+    }
+
+    /// The clusters at the ends of the run; `None` where there are none.
+    pub(crate) fn borders(&self) -> Option<&Borders> {
+        self.borders.as_deref()
     }
 }
 
@@ -133,7 +146,7 @@ impl PointerGroups {
 
     fn named(&self) -> Vec<(String, &Tally)> {
         let named = |(value, place): (&GroupValue, &usize)| {
-            self.tallies[*place].as_ref().map(|clustered| (value.name(self.pointer), &clustered.tally))
+            self.tallies[*place].as_ref().map(|clustered| (value.name(&self.pointer), &clustered.tally))
         };
         self.places.iter().filter_map(named).collect()
     }
@@ -141,7 +154,7 @@ impl PointerGroups {
     fn held(&self) -> Vec<(String, &Tally)> {
         let mut named = self.named();
         named.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        named.extend(self.other.as_ref().map(|other| (other_name(self.pointer), &other.tally)));
+        named.extend(self.other.as_ref().map(|other| (other_name(&self.pointer), &other.tally)));
         named
     }
 
@@ -156,16 +169,16 @@ impl PointerGroups {
         if rest.peek().is_some() {
             let mut other = Tally::default();
             rest.for_each(|tally| other.merge(tally));
-            shown.push((other_name(self.pointer), Cow::Owned(other)));
+            shown.push((other_name(&self.pointer), Cow::Owned(other)));
         }
         shown
     }
 
     fn find(&self, name: &str) -> Option<Cow<'_, Tally>> {
-        if name == other_name(self.pointer) {
+        if name == other_name(&self.pointer) {
             return self.shown().pop().filter(|(last, _)| last == name).map(|(_, tally)| tally);
         }
-        let value = GroupValue::of_name(name, self.pointer)?;
+        let value = GroupValue::of_name(name, &self.pointer)?;
         let found = self.tallies[*self.places.get(&value)?].as_ref()?;
         Some(Cow::Borrowed(&found.tally))
     }
@@ -181,32 +194,70 @@ pub(crate) struct Grouping {
     clusters: Option<Clusters>,
     all: ClusteredTally,
     groups: Groups,
+    first: FirstCluster,
 }
 
 impl Grouping {
     /// `None` where a run has neither groups nor clusters.
-    pub(crate) fn new(keys: &Keys) -> Option<Self> {
-        let groups =
-            keys.groups.iter().map(|key| PointerGroups { pointer: key.text(), ..Default::default() });
-        let groups = Groups(groups.collect());
-        let clusters = keys.cluster.as_ref().map(|_| Clusters::default());
-        (clusters.is_some() || !groups.0.is_empty()).then(|| Self { clusters, groups, ..Self::default() })
+    pub(crate) fn new<'p>(pointers: impl Iterator<Item = &'p str>, is_clustered: bool) -> Option<Self> {
+        let groups = |pointer: &str| PointerGroups { pointer: pointer.to_owned(), ..Default::default() };
+        let groups = Groups { pointers: pointers.map(groups).collect(), borders: None };
+        let clusters = is_clustered.then(Clusters::default);
+        (clusters.is_some() || !groups.pointers.is_empty()).then(|| Self {
+            clusters,
+            groups,
+            ..Self::default()
+        })
     }
 
     pub(crate) fn add(&mut self, input: usize, record: &RecordCounts) {
+        let last = self.clusters.as_ref().map(|clusters| clusters.number);
         let cluster = self.clusters.as_mut().map(|clusters| clusters.number(record.cluster.as_deref()));
+        self.first.ended |= cluster != last && !self.first.border.sums.is_empty();
         let place = Place { input, line: record.line };
         if cluster.is_some() {
             self.all.add(record, place, cluster);
+            self.add_to_first(record);
         }
-        for (i, groups) in self.groups.0.iter_mut().enumerate() {
+        for (i, groups) in self.groups.pointers.iter_mut().enumerate() {
             groups.tally(record.group(i)).add(record, place, cluster);
         }
     }
 
+    fn add_to_first(&mut self, record: &RecordCounts) {
+        if self.first.ended {
+            return;
+        }
+        let FirstCluster { border, .. } = &mut self.first;
+        border.value.clone_from(&record.cluster);
+        let slots = (0..self.groups.pointers.len()).map(|i| (Some(i), record.group(i)));
+        for slot in slots.chain([Border::all()]) {
+            border.sums.entry(slot).or_insert_with(|| OpenCluster::new(0)).add_record(&record.shares);
+        }
+    }
+
+    /// The clusters at both ends, as long as the last one is open.
+    fn borders(&self) -> Option<Borders> {
+        let clusters = self.clusters.as_ref().filter(|_| !self.first.border.sums.is_empty())?;
+        let of_last = |slot, tally: &ClusteredTally| {
+            let open = tally.open.as_deref().filter(|open| open.number == clusters.number)?;
+            Some((slot, OpenCluster { number: 0, ..open.clone() }))
+        };
+        let groups = self.groups.pointers.iter().enumerate().flat_map(|(i, groups)| {
+            let slot = move |(value, place): (&GroupValue, &usize)| {
+                of_last((Some(i), value.clone()), groups.tallies[*place].as_deref()?)
+            };
+            groups.places.iter().filter_map(slot)
+        });
+        let sums = groups.chain(of_last(Border::all(), &self.all)).collect();
+        let last = Border { value: clusters.value.clone(), sums };
+        Some(Borders { first: self.first.border.clone(), last, is_one: !self.first.ended })
+    }
+
     /// The groups; and the tally of all records, where there are clusters.
     pub(crate) fn finish(mut self) -> (Groups, Option<Tally>) {
-        self.groups.0.iter_mut().flat_map(PointerGroups::each).for_each(ClusteredTally::close);
+        self.groups.borders = self.borders().map(Box::new);
+        self.groups.pointers.iter_mut().flat_map(PointerGroups::each).for_each(ClusteredTally::close);
         self.all.close();
         (self.groups, self.clusters.map(|_| self.all.tally))
     }
@@ -232,11 +283,11 @@ impl Grouping {
         if number.is_some() {
             parts.extend(self.all.take_part(number, None, String::new()));
         }
-        for (pointer, groups) in self.groups.0.iter_mut().enumerate() {
+        for (pointer, groups) in self.groups.pointers.iter_mut().enumerate() {
             let mut names: Vec<(usize, String)> =
-                groups.places.iter().map(|(value, place)| (*place, value.name(groups.pointer))).collect();
+                groups.places.iter().map(|(value, place)| (*place, value.name(&groups.pointer))).collect();
             names.sort_unstable();
-            let names = names.into_iter().map(|(_, name)| name).chain([other_name(groups.pointer)]);
+            let names = names.into_iter().map(|(_, name)| name).chain([other_name(&groups.pointer)]);
             for (slot, name) in groups.tallies.iter_mut().chain([&mut groups.other]).zip(names) {
                 let Some(tally) = slot else { continue };
                 parts.extend(tally.take_part(number, Some(pointer), name));
@@ -250,7 +301,7 @@ impl Grouping {
 
     /// How many tallies hold something that was not taken yet.
     pub(crate) fn waiting(&self) -> usize {
-        self.groups.0.iter().map(|groups| groups.tallies.iter().flatten().count()).sum()
+        self.groups.pointers.iter().map(|groups| groups.tallies.iter().flatten().count()).sum()
     }
 
     /// Adds what was taken before, and the cluster that was the last one then. `None` where a part is of
@@ -264,11 +315,11 @@ impl Grouping {
             let slot = match part.pointer {
                 None => &mut self.all,
                 Some(pointer) => {
-                    let groups = self.groups.0.get_mut(pointer)?;
-                    if part.name == other_name(groups.pointer) {
+                    let groups = self.groups.pointers.get_mut(pointer)?;
+                    if part.name == other_name(&groups.pointer) {
                         groups.other.get_or_insert_default()
                     } else {
-                        groups.tally(GroupValue::of_name(&part.name, groups.pointer)?)
+                        groups.tally(GroupValue::of_name(&part.name, &groups.pointer)?)
                     }
                 }
             };
@@ -276,6 +327,32 @@ impl Grouping {
             slot.open = part.open.map(|open| Box::new(OpenCluster { number: number.unwrap_or(0), ..open }));
         }
         Some(())
+    }
+
+    /// Makes one cluster of two, if their tally is held.
+    pub(crate) fn join(&mut self, join: &Join) {
+        let tally = self.slot(&join.slot);
+        tally.into_iter().for_each(|tally| join.apply(&mut tally.tally));
+    }
+
+    fn slot(&mut self, slot: &Slot) -> Option<&mut ClusteredTally> {
+        match slot {
+            (None, _) => Some(&mut self.all),
+            (Some(pointer), value) => {
+                let groups = self.groups.pointers.get_mut(*pointer)?;
+                let place = *groups.places.get(value)?;
+                groups.tallies.get_mut(place)?.as_deref_mut()
+            }
+        }
+    }
+
+    /// The first cluster so far; empty in a run without clusters.
+    pub(crate) fn first(&self) -> &FirstCluster {
+        &self.first
+    }
+
+    pub(crate) fn set_first(&mut self, first: FirstCluster) {
+        self.first = first;
     }
 
     /// The value that the last record has at the cluster's pointer.
@@ -314,7 +391,7 @@ struct ClusteredTally {
 }
 
 /// What the records of one cluster come to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OpenCluster {
     number: u64,
     pub(crate) shares: Shares,
@@ -332,11 +409,7 @@ impl ClusteredTally {
             self.close();
         }
         let open = self.open.get_or_insert_with(|| Box::new(OpenCluster::new(number)));
-        for ((sum, records), share) in open.shares.iter_mut().zip(&mut open.records).zip(&record.shares) {
-            sum.part += share.part;
-            sum.whole += share.whole;
-            *records += u64::from(share.whole > 0);
-        }
+        open.add_record(&record.shares);
     }
 
     /// Takes what came to it; a cluster with this number stays, since more records may come to it.
@@ -362,5 +435,22 @@ impl ClusteredTally {
 impl OpenCluster {
     pub(crate) fn new(number: u64) -> Self {
         Self { number, shares: [Share::default(); Metric::ALL.len()], records: [0; Metric::ALL.len()] }
+    }
+
+    fn add_record(&mut self, shares: &Shares) {
+        for ((sum, records), share) in self.shares.iter_mut().zip(&mut self.records).zip(shares) {
+            sum.part += share.part;
+            sum.whole += share.whole;
+            *records += u64::from(share.whole > 0);
+        }
+    }
+
+    /// Adds what other records of the same cluster come to.
+    pub(super) fn add(&mut self, other: &Self) {
+        for (sum, share) in self.shares.iter_mut().zip(&other.shares) {
+            sum.part += share.part;
+            sum.whole += share.whole;
+        }
+        self.records.iter_mut().zip(other.records).for_each(|(mine, theirs)| *mine += theirs);
     }
 }

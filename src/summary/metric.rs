@@ -197,6 +197,21 @@ impl MetricSums {
         self.above_zero += u64::from(n > 0);
     }
 
+    /// Takes back what was added as one cluster.
+    pub(super) fn remove_cluster(&mut self, share: Share, unit: u64, records: u64) {
+        let mut added = Self::default();
+        added.add_cluster(share, unit, records);
+        self.n -= added.n;
+        self.d -= added.d;
+        self.nn -= added.nn;
+        self.nd -= added.nd;
+        self.dd -= added.dd;
+        self.records -= added.records;
+        self.clusters -= added.clusters;
+        self.below -= added.below;
+        self.above_zero -= added.above_zero;
+    }
+
     pub(super) fn merge(&mut self, other: &Self) {
         self.n += other.n;
         self.d += other.d;

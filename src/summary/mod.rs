@@ -1,5 +1,6 @@
 //! Integer tallies over records: they merge exactly and in any order.
 
+mod border;
 mod comparison;
 mod estimate;
 mod gate;
@@ -12,6 +13,7 @@ mod rule_set;
 mod significance;
 mod tally;
 
+pub(crate) use border::{Border, Borders, FirstCluster, Joiner};
 pub use comparison::{
     CodeChange, Comparison, Listed, ListedRecord, Matching, Method, Note, Row, Side, SideMatching, Unpaired,
 };

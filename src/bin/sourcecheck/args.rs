@@ -3,7 +3,7 @@
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use sourcecheck::{
     ClaimPaths, DIAGNOSTICS, Error, Gate, InputFormat, Key, Keys, LISTED, Level, Lint, RECORD_BYTES,
-    RECORD_BYTES_CEILING, Regression, Settings, Verdicts, exit,
+    RECORD_BYTES_CEILING, Regression, Settings, Shard, Verdicts, exit,
 };
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -40,6 +40,9 @@ pub(crate) enum Command {
     /// Compare two runs, record by record where their ids match
     #[command(before_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Merge the runs of all shards of a corpus into the run that there would be without shards
+    #[command(before_help = MERGE_EXAMPLES)]
+    Merge(MergeArgs),
 }
 
 impl Cli {
@@ -103,6 +106,55 @@ impl CompareArgs {
     }
 }
 
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  sourcecheck check --shard 1/2 --out part-1 datasets/samples
+  sourcecheck check --shard 2/2 --out part-2 datasets/samples
+  sourcecheck merge --out report part-1 part-2      the files of one run, byte for byte
+
+Exit status:
+  0 the shards were merged, and every gate holds, 1 a gate fails; 64 and above: it went wrong (64 these
+  are not all shards of one run, 66 no finished run, or no record in any, 73 no output, 74 reading or
+  writing failed, or a shard did not read all of its part)";
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// The folders of all shards, in any order
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) shards: Vec<PathBuf>,
+
+    /// Write the run into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// Name the run [default: the name that all shards have]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) run: Option<String>,
+
+    /// Start over, even where another run in the folder did not come to its end and could go on
+    #[arg(long)]
+    pub(crate) restart: bool,
+
+    /// A condition that the whole must hold to, as of `check`. Repeatable
+    #[arg(long, value_name = "GATE", action = ArgAction::Append)]
+    gate: Vec<String>,
+
+    /// Let shards without any record end with 0 instead of 66
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
+}
+
+impl MergeArgs {
+    /// The gates that the whole must hold to.
+    pub(crate) fn gates(&self) -> Result<Vec<Gate>, Error> {
+        gates(&self.gate)
+    }
+}
+
+fn gates(texts: &[String]) -> Result<Vec<Gate>, Error> {
+    texts.iter().map(|text| Gate::parse(text)).collect()
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
@@ -127,6 +179,11 @@ pub(crate) struct CheckArgs {
     /// Start over, even where a run in the folder did not come to its end and could go on
     #[arg(long, requires = "out")]
     pub(crate) restart: bool,
+
+    /// Check part K of N: the inputs are laid end to end by size and cut into N parts, to be checked one by
+    /// one or on several machines. `sourcecheck merge` makes one run of them; gates wait for it
+    #[arg(long, value_name = "K/N")]
+    shard: Option<String>,
 
     /// Name the run in the tables and in run.json
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
@@ -252,6 +309,7 @@ impl CheckArgs {
             Which::Problems => Verdicts::Problems,
         };
         settings.compress = self.compress;
+        settings.shard = self.shard.as_ref().map(|text| Shard::parse(text)).transpose()?;
         Ok(settings)
     }
 
@@ -267,7 +325,7 @@ impl CheckArgs {
 
     /// The gates that the run must hold to.
     pub(crate) fn gates(&self) -> Result<Vec<Gate>, Error> {
-        self.gate.iter().map(|text| Gate::parse(text)).collect()
+        gates(&self.gate)
     }
 }
 

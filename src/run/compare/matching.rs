@@ -4,9 +4,10 @@
 use super::CompareOptions;
 use super::compact::{read_bytes, read_id, read_record, write_bytes, write_id, write_record};
 use super::findings::{Findings, Of, Why};
-use super::folder::{FinishedRun, Verdicts};
 use super::line::{FileNames, Record};
+use super::verdicts::Verdicts;
 use crate::error::Error;
+use crate::run::finished::FinishedRun;
 use crate::run::sorter::{Scratch, Sorted, Sorter};
 use crate::verdict::Id;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -2,11 +2,12 @@
 
 mod compact;
 mod findings;
-mod folder;
 mod line;
 mod matching;
 mod notes;
+mod verdicts;
 
+use super::finished::FinishedRun;
 use super::sorter::Scratch;
 use crate::diagnostic::Rule;
 use crate::error::Error;
@@ -14,7 +15,6 @@ use crate::storage::Storage;
 use crate::summary::{
     CodeChange, Comparison, PairGroups, Side, Tally, TwoTallies, Unpaired, paired_rows, rules, unpaired_rows,
 };
-use folder::FinishedRun;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -111,7 +111,7 @@ fn over_all(
 fn is_error(run: &FinishedRun<'_>, rule: Rule) -> bool {
     match rule {
         Rule::Code(_) => true,
-        Rule::Lint(lint) => run.file.settings.lints.get(lint.name()).is_some_and(|level| level == "deny"),
+        Rule::Lint(lint) => run.file.settings.denies(lint),
     }
 }
 
@@ -131,8 +131,9 @@ fn tallies_of_both(base: &FinishedRun<'_>, new: &FinishedRun<'_>) -> Result<Vec<
 mod tests {
     use super::*;
     use crate::input::{Input, expand};
+    use crate::output::SettingsPart;
     use crate::pipeline::{RunOptions, check_corpus};
-    use crate::run::{FolderPlan, RunFolder};
+    use crate::run::{FolderPlan, RunFolder, RunKind};
     use crate::settings::{Level, Settings};
     use crate::storage::Disk;
     use crate::summary::{Metric, MetricSums};
@@ -146,7 +147,14 @@ mod tests {
         let inputs: Vec<Input> =
             paths.iter().flat_map(|path| expand(&storage, path, false).unwrap()).collect();
         let clock = Box::new(|| std::time::Duration::ZERO);
-        let plan = FolderPlan { run: "", settings, inputs: None, restart: true, clock };
+        let plan = FolderPlan {
+            run: "",
+            settings: SettingsPart::new(settings),
+            inputs: None,
+            restart: true,
+            kind: RunKind::Check,
+            clock,
+        };
         let (mut out, _) = RunFolder::open(storage, folder, plan).unwrap();
         let outcome = check_corpus(inputs, &RunOptions::new(settings.clone()), &mut out).unwrap();
         let timing =

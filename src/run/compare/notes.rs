@@ -1,8 +1,8 @@
 //! What two runs differ in beside their records.
 
-use super::folder::FinishedRun;
 use crate::error::Error;
 use crate::output::RunFile;
+use crate::run::finished::FinishedRun;
 use crate::summary::Note;
 use serde_json::{Map, Value};
 

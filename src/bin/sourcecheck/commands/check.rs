@@ -7,8 +7,8 @@ use crate::signals;
 use crate::terminal::{Output, note};
 use sourcecheck::{
     Begun, CheckedBatch, Checkpoint, Colours, Disk, Error, ErrorKind, FolderPlan, GROUPS, Gate, Input,
-    JsonLines, Metric, Outcome, RunFolder, RunOptions, Settings, Sink, TextReport, TimingFile, Trouble,
-    Wants, check_corpus, exit, write_gates, write_text_summary,
+    JsonLines, Metric, Outcome, RunFolder, RunKind, RunOptions, Settings, SettingsPart, Sink, TextReport,
+    TimingFile, Trouble, Wants, check_corpus, exit, write_gates, write_text_summary,
 };
 use std::io;
 use std::path::Path;
@@ -25,7 +25,11 @@ pub(crate) fn run(args: &CheckArgs) -> u8 {
             Ok(prepared) => prepared,
             Err(error) => return fail(&error, None),
         };
-        reporter = Arc::new(Reporter::new(inputs.iter().map(Input::stored_bytes).sum()));
+        let sizes = inputs.iter().map(Input::stored_bytes);
+        reporter = Arc::new(Reporter::new(match options.settings.shard {
+            None => sizes.sum(),
+            Some(shard) => shard.bytes(sizes),
+        }));
         let options = RunOptions { progress: Some(Arc::clone(&reporter) as _), ..options };
         let bar = Arc::clone(&reporter);
         caught = signals::listen(options.cancel.clone(), move || bar.finish());
@@ -50,7 +54,9 @@ fn prepare(args: &CheckArgs) -> Result<Prepared, Error> {
     if let Some(threads) = args.input.threads {
         options.threads = threads;
     }
-    Ok(Prepared { options, gates: args.gates()?, inputs: open_inputs(&args.input)? })
+    let inputs = open_inputs(&args.input)?;
+    options.accept(&inputs)?;
+    Ok(Prepared { options, gates: args.gates()?, inputs })
 }
 
 /// The run itself.
@@ -61,7 +67,7 @@ fn check(
     inputs: Vec<Input>,
     reporter: &Reporter,
 ) -> Result<u8, Error> {
-    let start = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let start = SystemTime::now();
     let mut listeners = Listeners::new(args, reporter);
     if let Some(folder) = &args.out {
         let (folder, begun) = open_folder(folder, || plan(args, &options.settings, &inputs))?;
@@ -74,20 +80,38 @@ fn check(
         text.finish(&outcome.report(&args.run, &options.settings))?;
     }
     if let Some(folder) = listeners.folder {
-        let timing = TimingFile {
-            start,
-            seconds: reporter.seconds(),
-            threads: options.threads.get(),
-            host: gethostname::gethostname().to_string_lossy().into_owned(),
-        };
+        let timing = timing(start, reporter.seconds(), options.threads.get());
         folder.finish(&outcome.report(&args.run, &options.settings), &timing)?;
         // A standard error that cannot be written is no reason to fail a run that is whole.
         let _ = write_text_summary(io::stderr(), &outcome.report(&args.run, &options.settings));
     }
-    tell(&outcome, args);
+    tell(&outcome, args, &options.settings);
+    if options.settings.shard.is_some() {
+        return Ok(end_shard(&outcome, gates));
+    }
     let gates = outcome.judge(gates);
     let _ = write_gates(io::stderr(), &gates);
     Ok(exit::of_outcome(&outcome, &gates, args.allow_empty))
+}
+
+/// A shard may well be empty, and its counts are not those that a gate is about.
+fn end_shard(outcome: &Outcome, gates: &[Gate]) -> u8 {
+    let code = exit::of_outcome(outcome, &[], true);
+    if gates.is_empty() {
+        return code;
+    }
+    note("gates are not judged for one shard; give them to `sourcecheck merge`");
+    if code < exit::USAGE { exit::OK } else { code }
+}
+
+/// What may differ between two runs of the same thing.
+pub(super) fn timing(start: SystemTime, seconds: f64, threads: usize) -> TimingFile {
+    TimingFile {
+        start: humantime::format_rfc3339_seconds(start).to_string(),
+        seconds,
+        threads,
+        host: gethostname::gethostname().to_string_lossy().into_owned(),
+    }
 }
 
 /// Opens the folder of the run. A run that was killed just now may hold it for some moments yet.
@@ -106,9 +130,10 @@ fn plan<'a>(args: &'a CheckArgs, settings: &'a Settings, inputs: &[Input]) -> Fo
     let started = Instant::now();
     FolderPlan {
         run: &args.run,
-        settings,
+        settings: SettingsPart::new(settings),
         inputs: inputs.iter().map(Input::fingerprint).collect(),
         restart: args.restart,
+        kind: RunKind::Check,
         clock: Box::new(move || started.elapsed()),
     }
 }
@@ -172,7 +197,7 @@ impl Sink for Listeners {
 }
 
 /// What a person must know beside the report, on standard error.
-fn tell(outcome: &Outcome, args: &CheckArgs) {
+fn tell(outcome: &Outcome, args: &CheckArgs, settings: &Settings) {
     for problem in &outcome.problems {
         let (name, reason) = (&problem.input, &problem.reason);
         note(&match problem.trouble {
@@ -195,7 +220,7 @@ fn tell(outcome: &Outcome, args: &CheckArgs) {
             "--group-by {pointer}: there are more than {GROUPS} groups; those after the first {GROUPS} are counted together as `{pointer} (other)`, and this run cannot be merged with others"
         ));
     }
-    if outcome.tally.records() == 0 && !args.allow_empty {
+    if outcome.tally.records() == 0 && !args.allow_empty && settings.shard.is_none() {
         note("no record was read, and nothing checked is not a pass; --allow-empty makes it one");
     }
 }

@@ -3,3 +3,4 @@
 pub(crate) mod check;
 pub(crate) mod compare;
 mod inputs;
+pub(crate) mod merge;
