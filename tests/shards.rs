@@ -317,6 +317,37 @@ fn a_shard_is_not_written_over() {
 }
 
 #[test]
+fn merging_that_fails_leaves_no_half_file() {
+    let inputs = vec![("a.jsonl", corpus(400))];
+    let shards = holding(&inputs);
+    (1..=2).for_each(|number| run_shard(&shards, &inputs, &Settings::default(), number, 2));
+    let with_shards = shards.files();
+    merge(&shards, &parts(2), "out").unwrap();
+    let right = shards.files();
+    for (failure, forever) in [(Failure::Error, true), (Failure::Error, false), (Failure::FullDisk, true)] {
+        for at in 1.. {
+            let memory = Memory::holding(&with_shards);
+            memory.plan(Some(Plan { at, failure, forever }));
+            let result = merge(&memory, &parts(2), "out");
+            for files in memory.files_after_power_cuts().into_iter().chain([memory.files()]) {
+                let is_final = |path: &Path| path.starts_with("out") && right.contains_key(path);
+                let half =
+                    files.iter().find(|(path, bytes)| is_final(path) && right.get(*path) != Some(bytes));
+                assert!(half.is_none(), "{failure:?} at {at}: {half:?}");
+                let is_run = right.keys().all(|path| files.contains_key(path));
+                assert!(is_run || !files.contains_key(Path::new("out/run.json")), "{failure:?} at {at}");
+            }
+            if memory.operations() < at {
+                break;
+            }
+            memory.plan(None);
+            merge(&memory, &parts(2), "out").unwrap();
+            assert!(result.is_ok() || memory.files() == right, "{failure:?} at {at}");
+        }
+    }
+}
+
+#[test]
 fn what_can_be_read_but_once_is_not_cut() {
     let options =
         RunOptions::new(Settings { shard: Some(Shard::parse("1/2").unwrap()), ..Settings::default() });

@@ -313,8 +313,12 @@ impl Framer {
     /// The beginning of an input: byte order marks, and how records are told apart.
     fn start(&mut self, buffer: &mut Buffer) -> Option<Content> {
         buffer.begin(&[]);
-        self.read(buffer, READ_BYTES);
+        // How records are told apart must not depend on how much a slow writer had ready.
+        let enough = if self.format == InputFormat::Auto { READ_BYTES } else { ENOUGH_BYTES };
+        self.read_enough(buffer, enough, READ_BYTES);
         if buffer.data().starts_with(&[0xff, 0xfe]) || buffer.data().starts_with(&[0xfe, 0xff]) {
+            // Nor must the bytes that count as read.
+            self.read(buffer, READ_BYTES.saturating_sub(buffer.data().len()));
             (self.ended, self.fault, self.part) = (true, None, None);
             return Some(Content::Utf16);
         }
