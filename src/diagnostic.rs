@@ -129,6 +129,11 @@ impl Code {
     pub fn help(self) -> &'static str {
         self.row().help
     }
+
+    /// The code of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.name() == name)
+    }
 }
 
 /// One row of the table of lints.

@@ -52,6 +52,7 @@ mod summary;
 mod output;
 mod run;
 mod checker;
+mod rewrite;
 mod pipeline;
 pub mod exit;
 #[doc(hidden)]
@@ -71,15 +72,18 @@ pub use model::{
     Polarity, Record, Ref, Session, SessionPlace, SourceRef,
 };
 pub use output::{
-    BorderPart, BorderSums, BordersPart, CheckedBatch, EndedInput, GroupPart, JsonLines, RUN_SCHEMA, RunFile,
-    RunReport, Safe, SettingsPart, ShardInput, ShardPart, Sink, TimingFile, Wants, comparison_csv,
-    comparison_json, csv_cell, message, note_words, write_codes, write_comparison, write_regressions,
-    write_run_file, write_summary, write_verdict, write_verdict_to_string,
+    BorderPart, BorderSums, BordersPart, CheckedBatch, EndedInput, GroupPart, JsonLines, RUN_SCHEMA,
+    Rewritten, RunFile, RunReport, Safe, SettingsPart, ShardInput, ShardPart, Sink, TimingFile, Wants,
+    comparison_csv, comparison_json, csv_cell, message, note_words, write_codes, write_comparison,
+    write_regressions, write_run_file, write_summary, write_verdict, write_verdict_to_string,
 };
 #[cfg(feature = "cli")]
 pub use output::{Colours, TextReport, write_gates, write_text_summary};
 pub use pipeline::{CancelToken, Outcome, Progress, RunOptions, check_corpus};
 pub use resolve::{BoundaryFault, OrderFault, RefFaults, inline_markers, resolve_ref};
+pub use rewrite::{
+    Bound, Filter, FilterCounts, Normalize, NormalizeCounts, OutputPlace, Outputs, RawRecord, Reason, Rewrite,
+};
 pub use run::{
     Begun, Checkpoint, CompareOptions, FolderPlan, MergeOptions, Merged, RunFolder, RunKind, compare_runs,
     merge_runs,

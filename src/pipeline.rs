@@ -9,8 +9,10 @@ use crate::error::Error;
 use crate::input::{Batch, Buffer, Frame, Framer, Input, InputProblem, Position, Trouble};
 use crate::limits::WAITING_BATCHES;
 use crate::output::{
-    CheckedBatch, EndedInput, RunReport, SettingsPart, Sink, Wants, verdict_head, write_verdict_after,
+    CheckedBatch, EndedInput, Rewritten, RunReport, SettingsPart, Sink, Wants, verdict_head,
+    write_verdict_after,
 };
+use crate::rewrite::{RawRecord, Rewrite};
 use crate::run::Checkpoint;
 use crate::settings::{InputFormat, Settings, Verdicts};
 use crate::shard::Cut;
@@ -58,13 +60,15 @@ pub struct RunOptions {
     pub progress: Option<Arc<dyn Progress>>,
     /// Where it goes on, if it did not come to its end before.
     pub start: Option<Checkpoint>,
+    /// Writes records, beside checking them.
+    pub rewrite: Option<Arc<dyn Rewrite>>,
 }
 
 impl RunOptions {
     /// A run with these settings on as many threads as the machine has cores.
     pub fn new(settings: Settings) -> Self {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self { settings, threads, cancel: CancelToken::default(), progress: None, start: None }
+        Self { settings, threads, cancel: CancelToken::default(), progress: None, start: None, rewrite: None }
     }
 
     /// Whether a run with these options can be over such inputs.
@@ -170,12 +174,18 @@ fn start_batch(task: &mut Task, into: &mut CheckedBatch) {
     used.json.clear();
     used.verdicts.clear();
     used.records.clear();
+    used.rewritten.outputs.iter_mut().for_each(Vec::clear);
     *into = CheckedBatch {
         input: task.input,
         file: Arc::clone(&task.file),
         json: used.json,
         verdicts: used.verdicts,
         records: used.records,
+        rewritten: Rewritten {
+            outputs: used.rewritten.outputs,
+            ends_pieces: task.batch.ends_pieces,
+            ..Rewritten::default()
+        },
         stored_bytes: task.stored_bytes,
         input_stored_bytes: task.input_stored_bytes,
         lines: task.batch.lines,
@@ -246,20 +256,37 @@ impl<'a> Workers<'a> {
         let settings = &self.options.settings;
         let is_grouped = !settings.keys.groups.is_empty() || settings.keys.cluster.is_some();
         let head = verdict_head(&task.file);
+        let rewrite = self.options.rewrite.as_deref();
         let mut verdict = RecordVerdict::new(0);
         task.batch.frames(settings.max_record_bytes, |line, frame| {
             verdict.reset(line);
-            match frame {
+            let raw = match frame {
                 Frame::Blank => {
                     into.blank += 1;
                     return;
                 }
-                Frame::Record(raw) => checker.check_into(raw, &mut verdict),
-                Frame::TooLarge => checker.check_unreadable(Unreadable::TooLarge, &mut verdict),
-                Frame::Utf16 => checker.check_unreadable(Unreadable::Utf16, &mut verdict),
-            }
+                Frame::Piece(bytes) => {
+                    into.rewritten.is_piece = true;
+                    return rewrite.into_iter().for_each(|rewrite| rewrite.piece(bytes, &mut into.rewritten));
+                }
+                Frame::Record(raw) => {
+                    checker.check_into(raw, &mut verdict);
+                    Some(raw)
+                }
+                Frame::TooLarge(raw) => {
+                    checker.check_unreadable(Unreadable::TooLarge, &mut verdict);
+                    raw
+                }
+                Frame::Utf16(raw) => {
+                    checker.check_unreadable(Unreadable::Utf16, &mut verdict);
+                    Some(raw)
+                }
+            };
             into.tally.add(&verdict, Place { input: task.input, line });
             into.errors += verdict.errors.len() as u64;
+            if let Some(rewrite) = rewrite {
+                rewrite.record(&RawRecord { file: &task.file, raw }, &verdict, checker, &mut into.rewritten);
+            }
             if is_grouped {
                 into.records.push(RecordCounts::of(&verdict));
             }
@@ -430,6 +457,8 @@ struct Reader {
     stored_bytes: u64,
     format: InputFormat,
     limit: usize,
+    /// The bytes of records that are too large are wanted.
+    pieces: bool,
 }
 
 impl Reader {
@@ -455,6 +484,7 @@ impl Reader {
             number: 0,
             format: options.settings.input_format,
             limit: options.settings.max_record_bytes,
+            pieces: options.rewrite.is_some(),
         }
     }
 
@@ -506,7 +536,10 @@ impl Reader {
             Some((from, before)) => input.resume(cut, from, before.stored_bytes, self.limit).map(Some),
         };
         match opened {
-            Ok(Some(framer)) => self.current = Some((framer, name.into())),
+            Ok(Some(framer)) => {
+                let framer = if self.pieces { framer.with_pieces() } else { framer };
+                self.current = Some((framer, name.into()));
+            }
             Ok(None) => self.end(None),
             Err(fault) => self.end(Some(fault)),
         }

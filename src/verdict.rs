@@ -196,6 +196,12 @@ impl RecordVerdict {
         };
     }
 
+    /// The limit that the record is longer than, if it is.
+    pub(crate) fn too_large(&self) -> Option<u64> {
+        let [error] = self.errors.as_slice() else { return None };
+        error.offset.filter(|_| error.rule == Rule::Code(Code::RecordTooLarge))
+    }
+
     /// Whether a code stands among the errors.
     pub fn has(&self, code: Code) -> bool {
         self.errors.iter().any(|error| error.rule == Rule::Code(code))

@@ -477,6 +477,20 @@ pub(crate) fn locate(raw: &[u8], pointer: &Pointer) -> Option<Range<usize>> {
     pass_value(&mut json)
 }
 
+/// Where in `raw`, which is valid JSON, the elements of the array stand that the pointer names.
+pub(crate) fn locate_elements(raw: &[u8], pointer: &Pointer) -> Option<(Range<usize>, Vec<Range<usize>>)> {
+    let array = locate(raw, pointer)?;
+    let mut json = Jiter::new(&raw[array.clone()]);
+    let mut elements = Vec::new();
+    let mut next = json.next_array().ok()?;
+    while next.is_some() {
+        let element = pass_value(&mut json)?;
+        elements.push(array.start + element.start..array.start + element.end);
+        next = json.array_step().ok()?;
+    }
+    Some((array, elements))
+}
+
 /// Where in `raw`, which is valid JSON, the value at a key stands: its bytes.
 fn find(raw: &[u8], key: &Key) -> Option<Range<usize>> {
     let mut json = Jiter::new(raw);

@@ -1,6 +1,7 @@
 //! An input to batches of raw lines, numbered, with every limit enforced.
 
 use super::compression::{Decompressed, read_some};
+use super::pieces::Giant;
 use super::sniff::{Sniffed, is_blank, sniff};
 use crate::limits::{ENOUGH_BYTES, READ_ALIGN, READ_BYTES};
 use crate::settings::InputFormat;
@@ -10,14 +11,16 @@ use std::ops::Range;
 /// Consecutive raw lines of one input: what one task works on.
 pub(crate) struct Batch {
     /// Where the bytes lie.
-    buffer: Buffer,
-    content: Content,
+    pub(super) buffer: Buffer,
+    pub(super) content: Content,
     /// The physical line of its first byte, from 1.
-    first_line: u64,
+    pub(super) first_line: u64,
     /// Lines in it, as the reader counted them.
     pub(crate) lines: u64,
     /// Where the next batch begins; `None` where nothing more is read of an input that goes on.
     pub(crate) next: Option<Position>,
+    /// The batches before it held the bytes of the record, or of the blank line, that this one ends.
+    pub(crate) ends_pieces: bool,
 }
 
 /// Where in an input a line begins.
@@ -35,7 +38,7 @@ impl Position {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Content {
+pub(super) enum Content {
     /// Whole lines; the buffer knows their ends.
     Lines(Range<usize>),
     /// One record that is the rest of its input, with `blank` blank lines before it.
@@ -44,8 +47,10 @@ enum Content {
     TooLarge { blank: u64 },
     /// Lines of white space that were too long to keep.
     Blank { lines: u64 },
-    /// An input in UTF-16.
-    Utf16,
+    /// Some bytes of a line, or of a whole input, that is too long.
+    Piece(Range<usize>),
+    /// An input in UTF-16: the bytes of its first line.
+    Utf16(Range<usize>),
 }
 
 /// One line of a batch.
@@ -55,10 +60,12 @@ pub(crate) enum Frame<'b> {
     Record(&'b [u8]),
     /// White space only.
     Blank,
-    /// Longer than the limit.
-    TooLarge,
-    /// The beginning of an input in UTF-16.
-    Utf16,
+    /// Longer than the limit; its bytes where they are at hand.
+    TooLarge(Option<&'b [u8]>),
+    /// Some bytes of such a line, which come before it; only where they were asked for.
+    Piece(&'b [u8]),
+    /// The first line of an input in UTF-16, without its byte order mark.
+    Utf16(&'b [u8]),
 }
 
 impl Batch {
@@ -84,10 +91,11 @@ impl Batch {
             }
             Content::TooLarge { blank } => {
                 (0..*blank).for_each(|i| take(line + i, Frame::Blank));
-                take(line + blank, Frame::TooLarge);
+                take(line + blank, Frame::TooLarge(None));
             }
             Content::Blank { lines } => (0..*lines).for_each(|i| take(line + i, Frame::Blank)),
-            Content::Utf16 => take(line, Frame::Utf16),
+            Content::Piece(range) => take(line, Frame::Piece(&self.buffer.bytes[range.clone()])),
+            Content::Utf16(range) => take(line, Frame::Utf16(&self.buffer.bytes[range.clone()])),
         }
     }
 
@@ -101,7 +109,7 @@ fn frame(raw: &[u8], limit: usize) -> Frame<'_> {
     if is_blank(raw) {
         Frame::Blank
     } else if raw.len() > limit {
-        Frame::TooLarge
+        Frame::TooLarge(Some(raw))
     } else {
         Frame::Record(raw)
     }
@@ -112,7 +120,7 @@ fn frame(raw: &[u8], limit: usize) -> Frame<'_> {
 #[derive(Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
-    start: usize,
+    pub(super) start: usize,
     end: usize,
     /// Where the lines of a batch end: their LFs, counted from the batch's first byte.
     ends: Vec<u32>,
@@ -120,7 +128,7 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     /// Starts with `carry` and room for one read after it.
-    fn begin(&mut self, carry: &[u8]) {
+    pub(super) fn begin(&mut self, carry: &[u8]) {
         let head = carry.len().next_multiple_of(READ_ALIGN);
         let needed = READ_ALIGN + head + READ_BYTES;
         // Memory that one giant record has made grow goes back after it.
@@ -137,7 +145,7 @@ impl Buffer {
         self.bytes[self.start..self.end].copy_from_slice(carry);
     }
 
-    fn data(&self) -> &[u8] {
+    pub(super) fn data(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
@@ -191,12 +199,16 @@ pub(crate) struct Framer {
     reader: Decompressed,
     format: InputFormat,
     limit: usize,
-    carry: Vec<u8>,
+    pub(super) carry: Vec<u8>,
     /// Where the line begins that comes next.
-    next: Position,
+    pub(super) next: Position,
     started: bool,
-    ended: bool,
-    fault: Option<io::Error>,
+    pub(super) ended: bool,
+    pub(super) fault: Option<io::Error>,
+    /// The bytes of records that are too large are wanted.
+    pub(super) pieces: bool,
+    /// The one that is being passed on.
+    pub(super) giant: Option<Giant>,
     /// What a shard has of a plain input of lines: where that begins, and where the next shard's begins.
     part: Option<(u64, Option<u64>)>,
 }
@@ -223,6 +235,8 @@ impl Framer {
             started: true,
             ended: false,
             fault: None,
+            pieces: false,
+            giant: None,
             part: None,
         }
     }
@@ -272,6 +286,9 @@ impl Framer {
                 return Ok(Some(self.batch(buffer, content, bytes, 1)));
             }
         }
+        if let Some(giant) = self.giant.take() {
+            return self.next_piece(buffer, giant);
+        }
         if self.bytes_left() == Some(0) {
             return Ok(None);
         }
@@ -289,15 +306,15 @@ impl Framer {
     }
 
     /// A batch of so many bytes and lines.
-    fn batch(&mut self, buffer: Buffer, content: Content, bytes: u64, lines: u64) -> Batch {
+    pub(super) fn batch(&mut self, buffer: Buffer, content: Content, bytes: u64, lines: u64) -> Batch {
         let first_line = self.next.line;
         self.next = Position { offset: self.next.offset + bytes, line: first_line + lines };
-        let next = (content != Content::Utf16).then_some(self.next);
-        Batch { buffer, content, first_line, lines, next }
+        let next = (!matches!(content, Content::Utf16(_))).then_some(self.next);
+        Batch { buffer, content, first_line, lines, next, ends_pieces: false }
     }
 
     /// Reads `more` bytes, and remembers the end and the fault.
-    fn read(&mut self, buffer: &mut Buffer, more: usize) {
+    pub(super) fn read(&mut self, buffer: &mut Buffer, more: usize) {
         self.read_enough(buffer, more, more);
     }
 
@@ -320,7 +337,10 @@ impl Framer {
             // Nor must the bytes that count as read.
             self.read(buffer, READ_BYTES.saturating_sub(buffer.data().len()));
             (self.ended, self.fault, self.part) = (true, None, None);
-            return Some(Content::Utf16);
+            let line = buffer.data().get(2..).unwrap_or_default();
+            let length = memchr::memchr(b'\n', line).unwrap_or(line.len());
+            let start = buffer.start + 2;
+            return Some(Content::Utf16(start..start + length));
         }
         if buffer.data().starts_with(&[0xef, 0xbb, 0xbf]) {
             buffer.start += 3;
@@ -359,6 +379,7 @@ impl Framer {
                 _ if self.ended && self.fault.is_none() => data.len(),
                 Some(last) => searched + last + 1,
                 None if self.ended => 0, // the only line was cut: it has no verdict
+                None if data.len() > self.limit && self.pieces => return self.begin_giant(buffer, false),
                 None if data.len() > self.limit => return self.skip_line(buffer),
                 None => {
                     searched = data.len();
@@ -408,6 +429,9 @@ impl Framer {
         while !self.ended && buffer.data().len() <= self.limit {
             let more = growth(buffer.data().len());
             self.read(&mut buffer, more);
+        }
+        if buffer.data().len() > self.limit && self.pieces {
+            return self.begin_giant(buffer, true);
         }
         if buffer.data().len() > self.limit {
             return self.skip_value(buffer);
@@ -490,6 +514,8 @@ mod tests {
                     batch.frames(limit, |line, frame| {
                         found.push(match frame {
                             Frame::Record(raw) => format!("{line}:{}", String::from_utf8_lossy(raw)),
+                            Frame::TooLarge(_) => format!("{line}:TooLarge"),
+                            Frame::Utf16(_) => format!("{line}:Utf16"),
                             other => format!("{line}:{other:?}"),
                         });
                     });

@@ -3,6 +3,7 @@
 mod compression;
 mod cut;
 mod framing;
+mod pieces;
 mod problem;
 mod sniff;
 mod source;

@@ -22,11 +22,13 @@ pub(crate) fn verdict_head(file: &str) -> Vec<u8> {
     head
 }
 
-/// The same as [`write_verdict`], with the head at hand.
-pub(crate) fn write_verdict_after(head: &[u8], verdict: &RecordVerdict, out: &mut Vec<u8>) {
-    // Room for most verdicts at once.
-    out.reserve(1024);
-    out.extend_from_slice(head);
+/// The beginning of a line about a record, up to its `id`.
+pub(crate) fn write_verdict_place(file: &str, verdict: &RecordVerdict, out: &mut Vec<u8>) {
+    out.extend_from_slice(&verdict_head(file));
+    write_line_and_id(verdict, out);
+}
+
+fn write_line_and_id(verdict: &RecordVerdict, out: &mut Vec<u8>) {
     write_number(verdict.line, out);
     match &verdict.id {
         None => {}
@@ -39,6 +41,14 @@ pub(crate) fn write_verdict_after(head: &[u8], verdict: &RecordVerdict, out: &mu
             out.extend_from_slice(digits.as_bytes());
         }
     }
+}
+
+/// The same as [`write_verdict`], with the head at hand.
+pub(crate) fn write_verdict_after(head: &[u8], verdict: &RecordVerdict, out: &mut Vec<u8>) {
+    // Room for most verdicts at once.
+    out.reserve(1024);
+    out.extend_from_slice(head);
+    write_line_and_id(verdict, out);
     if let Some(kind) = verdict.kind {
         write_plain(",\"kind\":\"", kind.name(), "\"", out);
     }
@@ -237,7 +247,7 @@ pub(super) fn write_billionths(units: u128, out: &mut Vec<u8>) {
 }
 
 /// A JSON string.
-pub(super) fn write_string(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     write_escaped(text, out);
     out.push(b'"');

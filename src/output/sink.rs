@@ -61,6 +61,22 @@ pub struct CheckedBatch {
     pub next: Option<Position>,
     /// Inputs before this one that came to their end since the batch before.
     pub ended: Vec<EndedInput>,
+    /// What is written of its records, in a run that writes records.
+    pub rewritten: Rewritten,
+}
+
+/// What a batch adds to the outputs of a run that writes records.
+#[derive(Clone, Debug, Default)]
+pub struct Rewritten {
+    /// Bytes for each output.
+    pub outputs: Vec<Vec<u8>>,
+    /// Counts, of what is the writer's own affair.
+    pub counts: [u64; 4],
+    /// The bytes are of a record that is too large, or of a blank line: which, and whether it is whole, is
+    /// known in a later batch.
+    pub is_piece: bool,
+    /// This batch ends such pieces: they stay if it has a record, and else they go.
+    pub ends_pieces: bool,
 }
 
 /// An input that came to its end.

@@ -182,7 +182,7 @@ fn in_order(mut heads: Vec<Head>, with_names: bool) -> Result<Vec<Head>, Error> 
         }
     }
     heads.sort_by_key(|head| head.shard.number);
-    if let Some([one, two]) = heads.array_windows().find(|[one, two]| one.shard.number == two.shard.number) {
+    if let Some([one, two]) = heads.windows(2).find(|two| two[0].shard.number == two[1].shard.number) {
         let (number, of) = (one.shard.number, one.shard.of);
         let (one, two) = (one.folder.display(), two.folder.display());
         return Err(Error::setting(format!(

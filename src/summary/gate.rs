@@ -166,7 +166,7 @@ pub(crate) fn judge_gates(gates: &[Gate], tally: &Tally, groups: &Groups) -> Vec
 }
 
 /// A decimal, with or without `%`, as a whole number of parts of a power of ten.
-pub(super) fn parse_number(text: &str) -> Option<(u64, u64)> {
+pub(crate) fn parse_number(text: &str) -> Option<(u64, u64)> {
     let (text, shift) = text.strip_suffix('%').map_or((text, 0), |text| (text.trim_end(), 2));
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let decimals = decimals.trim_end_matches('0');

@@ -19,7 +19,7 @@ pub use comparison::{
 };
 pub(crate) use comparison::{TwoTallies, paired_rows, unpaired_rows};
 pub use estimate::{Estimate, Z};
-pub(crate) use gate::{ALL, judge_gates};
+pub(crate) use gate::{ALL, judge_gates, parse_number};
 pub use gate::{Gate, GateOutcome, GateResult};
 pub(crate) use groups::{Clusters, GroupValue, Grouping, OpenCluster, Part};
 pub use groups::{Groups, RecordCounts};

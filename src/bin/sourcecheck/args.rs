@@ -2,8 +2,8 @@
 
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use sourcecheck::{
-    ClaimPaths, DIAGNOSTICS, Error, Gate, InputFormat, Key, Keys, LISTED, Level, Lint, RECORD_BYTES,
-    RECORD_BYTES_CEILING, Regression, Settings, Shard, Verdicts, exit,
+    Bound, ClaimPaths, Code, DIAGNOSTICS, Error, Filter, Gate, InputFormat, Key, Keys, LISTED, Level, Lint,
+    RECORD_BYTES, RECORD_BYTES_CEILING, Regression, Rule, Settings, Shard, Status, Verdicts, exit,
 };
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -40,6 +40,12 @@ pub(crate) enum Command {
     /// Compare two runs, record by record where their ids match
     #[command(before_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Write the records that hold to conditions into one file, and the others into another
+    #[command(before_help = FILTER_EXAMPLES)]
+    Filter(Box<FilterArgs>),
+    /// Write the records with CRLF and CR as LF in their documents, and list the refs that this breaks
+    #[command(before_help = NORMALIZE_EXAMPLES)]
+    Normalize(Box<NormalizeArgs>),
     /// Merge the runs of all shards of a corpus into the run that there would be without shards
     #[command(before_help = MERGE_EXAMPLES)]
     Merge(MergeArgs),
@@ -103,6 +109,148 @@ impl CompareArgs {
             return Err(Error::setting(format!("--fail-on-regression names {name} twice; once is enough")));
         }
         Ok(regressions)
+    }
+}
+
+const FILTER_EXAMPLES: &str = "\
+Examples:
+  sourcecheck filter --kept good.jsonl --rejected bad.jsonl --keep valid datasets/samples/sample.jsonl
+                                                    the valid records, byte for byte, and the others
+  sourcecheck filter --kept good.jsonl.zst --rejected bad.jsonl --reasons why.jsonl --max refs.invalid=0 --min coverage.chars=10% datasets/samples/sample.jsonl
+                                                    a line a rejected record that says why
+  sourcecheck filter --kept good.jsonl --rejected bad.jsonl --drop-annotations datasets/samples/sample.jsonl
+                                                    what can be read, without its invalid annotations
+
+Exit status:
+  0 every record is in one of the files; 64 and above: it went wrong (64 usage, 66 nothing was read,
+  73 no output, 74 reading or writing failed)";
+
+#[derive(Debug, Args)]
+pub(crate) struct FilterArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// Write the records that are kept into this file; `-` is standard output. A name that ends in .gz or .zst
+    /// is compressed
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) kept: PathBuf,
+
+    /// Write all other records into this file
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) rejected: PathBuf,
+
+    /// Write a JSON line for each rejected record into this file: where it stood, and why it was rejected
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) reasons: Option<PathBuf>,
+
+    /// Keep records of this status only: valid, invalid or malformed. Repeatable: any of them
+    #[arg(long, value_name = "STATUS", action = ArgAction::Append)]
+    keep: Vec<KeptStatus>,
+
+    /// Keep records with at least so much: coverage.chars, coverage.sentences, confidence.mean (a fraction or a
+    /// percentage), refs.invalid (a count). What is undefined is not enough. Repeatable: all of them
+    #[arg(long, value_name = "METRIC=X", action = ArgAction::Append)]
+    min: Vec<String>,
+
+    /// Keep records with at most so much. What is undefined is not too much. Repeatable: all of them
+    #[arg(long, value_name = "METRIC=X", action = ArgAction::Append)]
+    max: Vec<String>,
+
+    /// Reject records with an error of this code. Repeatable
+    #[arg(long, value_name = "CODE", value_parser = codes(), action = ArgAction::Append)]
+    reject_code: Vec<String>,
+
+    /// Reject records with a finding of this lint, which is switched on. Repeatable
+    #[arg(long, value_name = "LINT", value_parser = lints(), action = ArgAction::Append)]
+    reject_lint: Vec<String>,
+
+    /// Write records without their invalid annotations, and judge them so; malformed ones are rejected
+    #[arg(long)]
+    pub(crate) drop_annotations: bool,
+
+    #[command(flatten)]
+    rules: RuleArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum KeptStatus {
+    Valid,
+    Invalid,
+    Malformed,
+}
+
+fn codes() -> PossibleValuesParser {
+    PossibleValuesParser::new(Code::ALL.iter().map(|code| code.name()))
+}
+
+impl FilterArgs {
+    /// The conditions, and what must be checked for them.
+    pub(crate) fn filter(&self) -> Result<(Filter, Settings), Error> {
+        let status = |status: &KeptStatus| match status {
+            KeptStatus::Valid => Status::Valid,
+            KeptStatus::Invalid => Status::Invalid,
+            KeptStatus::Malformed => Status::Malformed,
+        };
+        let bounds =
+            self.min.iter().map(|text| Bound::min(text)).chain(self.max.iter().map(|text| Bound::max(text)));
+        let codes = self.reject_code.iter().filter_map(|name| Code::from_name(name)).map(Rule::Code);
+        let lints = self.reject_lint.iter().flat_map(|name| named(name)).map(Rule::Lint);
+        let filter = Filter {
+            keep: self.keep.iter().map(status).collect(),
+            bounds: bounds.collect::<Result<_, Error>>()?,
+            reject: codes.chain(lints).collect(),
+            drop_annotations: self.drop_annotations,
+            with_reasons: self.reasons.is_some(),
+        };
+        let mut settings = settings(&self.input, &self.rules)?;
+        if !settings.sentences && filter.bounds.iter().any(Bound::needs_sentences) {
+            return Err(Error::setting(
+                "--no-sentences leaves coverage.sentences without a value; leave one of them out",
+            ));
+        }
+        filter.prepare(&mut settings);
+        Ok((filter, settings))
+    }
+}
+
+const NORMALIZE_EXAMPLES: &str = "\
+Examples:
+  sourcecheck normalize --output lf.jsonl datasets/samples/sample.jsonl
+  sourcecheck normalize --output lf.jsonl.gz --lost lost.jsonl datasets/samples/sample.jsonl
+  zcat crlf.jsonl.gz | sourcecheck normalize > lf.jsonl
+
+Exit status:
+  0 every record was written, whatever refs were lost; 64 and above: it went wrong (64 usage, 66 nothing
+  was read, 73 no output, 74 reading or writing failed)";
+
+#[derive(Debug, Args)]
+pub(crate) struct NormalizeArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// Write the records into this file; `-` is standard output. A name that ends in .gz or .zst is compressed
+    #[arg(long, value_name = "FILE|-", default_value = "-")]
+    pub(crate) output: PathBuf,
+
+    /// Write a JSON line into this file for each ref that resolved before and does not after, or resolves to
+    /// other text [default: a line of text each, to standard error]
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) lost: Option<PathBuf>,
+
+    /// Where a record's id stands
+    #[arg(long, value_name = "POINTER", default_value = Key::ID.text())]
+    id: String,
+}
+
+impl NormalizeArgs {
+    pub(crate) fn settings(&self) -> Result<Settings, Error> {
+        Ok(Settings {
+            max_record_bytes: self.input.record_bytes()?,
+            input_format: self.input.format(),
+            keys: Keys { id: key(&self.id)?, ..Keys::default() },
+            sentences: false,
+            ..Settings::default()
+        })
     }
 }
 
@@ -315,12 +463,12 @@ impl CheckArgs {
 
     /// With the pointers that only a run into tables has.
     fn keys(&self, keys: Keys) -> Result<Keys, Error> {
-        let groups = self.group_by.iter().map(key).collect::<Result<Vec<Key>, Error>>()?;
+        let groups = self.group_by.iter().map(|text| key(text)).collect::<Result<Vec<Key>, Error>>()?;
         let is_repeated = |(i, key): &(usize, &Key)| groups[..*i].contains(key);
         if let Some((_, twice)) = groups.iter().enumerate().find(is_repeated) {
             return Err(Error::setting(format!("--group-by {} is given twice", twice.text())));
         }
-        Ok(Keys { groups, cluster: self.cluster.as_ref().map(key).transpose()?, ..keys })
+        Ok(Keys { groups, cluster: self.cluster.as_deref().map(key).transpose()?, ..keys })
     }
 
     /// The gates that the run must hold to.
@@ -370,8 +518,8 @@ impl InputArgs {
 }
 
 /// Pointers live as long as the program; so do its arguments.
-fn key(text: &String) -> Result<Key, Error> {
-    Key::parse(text.clone().leak())
+fn key(text: &str) -> Result<Key, Error> {
+    Key::parse(text.to_owned().leak())
 }
 
 /// The lints that a flag's value names.

@@ -27,6 +27,8 @@ fn run() -> u8 {
         Ok(cli) => match cli.into_command() {
             args::Command::Check(args) => commands::check::run(&args),
             args::Command::Compare(args) => commands::compare::run(&args),
+            args::Command::Filter(args) => commands::filter::run(&args),
+            args::Command::Normalize(args) => commands::normalize::run(&args),
             args::Command::Merge(args) => commands::merge::run(&args),
         },
         Err(error) => args::usage_error(&error),

@@ -198,15 +198,7 @@ impl Sink for Listeners {
 
 /// What a person must know beside the report, on standard error.
 fn tell(outcome: &Outcome, args: &CheckArgs, settings: &Settings) {
-    for problem in &outcome.problems {
-        let (name, reason) = (&problem.input, &problem.reason);
-        note(&match problem.trouble {
-            Trouble::Open => format!("{name}: cannot be opened: {reason}; the other inputs were checked"),
-            Trouble::Read { offset } => format!(
-                "{name}: cannot be read further at stored byte {offset}: {reason}; every whole record before it has its verdict, nothing after it has"
-            ),
-        });
-    }
+    tell_problems(outcome);
     let known = outcome.tally.metric(Metric::CoverageKnown);
     let missing = known.d - known.n;
     if missing > 0 {
@@ -222,6 +214,19 @@ fn tell(outcome: &Outcome, args: &CheckArgs, settings: &Settings) {
     }
     if outcome.tally.records() == 0 && !args.allow_empty && settings.shard.is_none() {
         note("no record was read, and nothing checked is not a pass; --allow-empty makes it one");
+    }
+}
+
+/// Names the inputs that were not read to their end.
+pub(super) fn tell_problems(outcome: &Outcome) {
+    for problem in &outcome.problems {
+        let (name, reason) = (&problem.input, &problem.reason);
+        note(&match problem.trouble {
+            Trouble::Open => format!("{name}: cannot be opened: {reason}; the other inputs were checked"),
+            Trouble::Read { offset } => format!(
+                "{name}: cannot be read further at stored byte {offset}: {reason}; every whole record before it has its verdict, nothing after it has"
+            ),
+        });
     }
 }
 
