@@ -25,7 +25,7 @@ pub(crate) fn run(args: &FilterArgs) -> u8 {
         } else {
             String::new()
         };
-        say(&named, &format!("{records} records = {kept} kept + {rejected} rejected{dropped}"))?;
+        say(&named, &format!("records = kept + rejected: {records} = {kept} + {rejected}{dropped}"))?;
         tell_several_lines(several_lines);
         Ok(())
     })
