@@ -119,7 +119,8 @@ impl Checker {
         let mut findings = Findings::default();
         let lists = std::mem::take(&mut self.lists);
         let keys = self.has_keys.then_some(&self.settings.keys);
-        let decoded = decode(record.root(), &record, keys, &inner, lists, &mut findings);
+        let shared = self.settings.documents.as_deref();
+        let decoded = decode(record.root(), &record, keys, shared, &inner, lists, &mut findings);
         let sure = !findings.unsure;
         if sure {
             identify(&mut findings, verdict);
@@ -159,7 +160,8 @@ impl Checker {
         let inner: OnceCell<Tree<'_>> = OnceCell::new();
         let mut findings = Findings::default();
         let keys = self.has_keys.then_some(&self.settings.keys);
-        let decoded = decode(&tree, &Decoded, keys, &inner, Lists::default(), &mut findings);
+        let shared = self.settings.documents.as_deref();
+        let decoded = decode(&tree, &Decoded, keys, shared, &inner, Lists::default(), &mut findings);
         identify(&mut findings, verdict);
         match decoded {
             Some(record) => judge(&self.settings, &mut self.session, self.evidence, raw, &record, verdict),
@@ -184,7 +186,7 @@ fn identify(findings: &mut Findings, verdict: &mut RecordVerdict) {
 
 /// Adds to the errors of a malformed record what people need to see.
 fn explain(evidence: usize, raw: &[u8], verdict: &mut RecordVerdict) {
-    attach_evidence(raw, None, &mut verdict.errors, evidence);
+    attach_evidence(raw, None, None, &mut verdict.errors, evidence);
 }
 
 /// Resolves and checks a readable record.
@@ -205,7 +207,7 @@ fn judge(
         }
     };
     verdict.facts = Some(facts);
-    attach_evidence(raw, Some(record), &mut verdict.errors, evidence);
+    attach_evidence(raw, Some(record), settings.documents.as_deref(), &mut verdict.errors, evidence);
     check_lints(record, &settings.lints, &mut verdict.lints, &mut verdict.errors);
 }
 

@@ -408,6 +408,8 @@ pub enum Detail {
     },
     /// `invalid_utf8` at a UTF-16 byte order mark.
     Utf16,
+    /// `duplicate_path`: a shared document has the path. `path_not_found`: no shared document has it either.
+    Shared,
     /// `record_too_large`: the limit in bytes.
     LimitBytes(u64),
     /// `line_out_of_range`: the line asked for (`None`: beyond 64 bits), the lines that there are.

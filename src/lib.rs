@@ -43,6 +43,7 @@ mod diagnostic;
 mod keys;
 mod verdict;
 mod shard;
+mod shared;
 mod settings;
 mod input;
 mod decode;
@@ -51,6 +52,7 @@ mod check;
 mod summary;
 mod output;
 mod run;
+mod load;
 mod checker;
 mod rewrite;
 mod pipeline;
@@ -66,15 +68,17 @@ pub use diagnostic::{
 pub use error::{Error, ErrorKind};
 pub use input::{Fingerprint, Input, InputProblem, Position, Trouble, expand};
 pub use keys::{Key, Keys};
-pub use limits::{DIAGNOSTICS, GROUPS, LISTED, RECORD_BYTES, RECORD_BYTES_CEILING, SORT_BYTES};
+pub use limits::{
+    DIAGNOSTICS, DOCUMENTS_BYTES, GROUPS, LISTED, RECORD_BYTES, RECORD_BYTES_CEILING, SORT_BYTES,
+};
 pub use model::{
     Annotation, Answer, AnswerStatus, Boundary, Content, ContextSource, Document, LineNumber, Marker,
     Polarity, Record, Ref, Session, SessionPlace, SourceRef,
 };
 pub use output::{
-    BorderPart, BorderSums, BordersPart, CheckedBatch, EndedInput, GroupPart, JsonLines, RUN_SCHEMA,
-    Rewritten, RunFile, RunReport, Safe, SettingsPart, ShardInput, ShardPart, Sink, TimingFile, Wants,
-    comparison_csv, comparison_json, csv_cell, message, note_words, write_codes, write_comparison,
+    BorderPart, BorderSums, BordersPart, CheckedBatch, DocumentsPart, EndedInput, GroupPart, JsonLines,
+    RUN_SCHEMA, Rewritten, RunFile, RunReport, Safe, SettingsPart, ShardInput, ShardPart, Sink, TimingFile,
+    Wants, comparison_csv, comparison_json, csv_cell, message, note_words, write_codes, write_comparison,
     write_regressions, write_run_file, write_summary, write_verdict, write_verdict_to_string,
 };
 #[cfg(feature = "cli")]
@@ -90,6 +94,7 @@ pub use run::{
 };
 pub use settings::{ClaimPaths, InputFormat, Level, LintLevels, Settings, Verdicts};
 pub use shard::Shard;
+pub use shared::SharedDocuments;
 pub use storage::{Disk, Lock, OutputFile, Stat, Storage};
 pub use summary::{
     Better, CodeChange, CodeTally, Comparison, Difference, Estimate, Gate, GateOutcome, GateResult, Groups,

@@ -22,6 +22,12 @@ pub const RECORD_BYTES: usize = 256 * 1024 * 1024;
 /// parser takes no more.
 pub const RECORD_BYTES_CEILING: usize = u32::MAX as usize - 1024;
 
+/// The default of `--max-documents-bytes`: 1 GiB.
+pub const DOCUMENTS_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// So much longer than all documents may be, a line of their file may be: for names, and for what nobody reads.
+pub const DOCUMENT_LINE_SLACK: u64 = 1024 * 1024;
+
 /// Bytes of a document's line that a finding may carry for people to see.
 pub const EVIDENCE_BYTES: usize = 240;
 

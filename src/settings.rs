@@ -5,7 +5,9 @@ use crate::error::Error;
 use crate::keys::Keys;
 use crate::limits;
 use crate::shard::Shard;
+use crate::shared::SharedDocuments;
 use globset::{GlobBuilder, GlobMatcher};
+use std::sync::Arc;
 
 /// How an input's records are told apart (contract, section 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,6 +125,8 @@ pub struct Settings {
     pub compress: bool,
     /// The part of the corpus that is checked, where it is checked in several.
     pub shard: Option<Shard>,
+    /// Documents that every record may point into beside its own.
+    pub documents: Option<Arc<SharedDocuments>>,
 }
 
 impl Default for Settings {
@@ -137,6 +141,7 @@ impl Default for Settings {
             verdicts: Verdicts::All,
             compress: false,
             shard: None,
+            documents: None,
         }
     }
 }

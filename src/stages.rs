@@ -32,7 +32,8 @@ impl Decoder {
         let Some(read) = self.0.read(record) else { return false };
         let inner: OnceCell<Tree<'_>> = OnceCell::new();
         let mut findings = Findings::default();
-        let decoded = decode(read.root(), &read, None, &inner, Lists::default(), &mut findings).is_some();
+        let decoded =
+            decode(read.root(), &read, None, None, &inner, Lists::default(), &mut findings).is_some();
         let memory = read.into_memory();
         self.0.finish(memory, record.len());
         decoded

@@ -1,8 +1,9 @@
 //! How much of a text is covered (contract, section 7).
 
 use crate::model::Marker;
+use crate::shared::SharedDocuments;
 use crate::text::{Sentences, Span, count_non_white_space, is_countable, is_white_space};
-use crate::verdict::Share;
+use crate::verdict::{SessionFacts, Share};
 
 /// A span and the document that it lies in, by the document's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,39 @@ pub(super) fn sentence_coverage(content: &str, merged: &[DocumentSpan], share: &
             &content[range.start.max(sentence.start)..range.end.min(sentence.end)]
         });
         share.add(shared.any(|text| !text.chars().all(is_white_space)));
+    }
+}
+
+/// The same of a shared document, of which all is counted once for all records: a record looks at what its
+/// own spans reach.
+pub(super) fn shared_coverage(
+    shared: &SharedDocuments,
+    document: u32,
+    merged: &[DocumentSpan],
+    facts: &mut SessionFacts,
+) {
+    let content = shared.text(document);
+    facts.chars.whole += shared.chars(document);
+    facts.chars.part +=
+        merged.iter().map(|claim| count_non_white_space(claim.span.text(content))).sum::<u64>();
+    let Some((share, index)) = facts.sentences.as_mut().zip(shared.sentences(document)) else { return };
+    share.whole += index.countable;
+    let starts = &index.starts;
+    // Sentences before this one are done with.
+    let mut next = 0;
+    for range in merged.iter().map(|claim| claim.span.range()) {
+        let first = starts.partition_point(|start| *start as usize <= range.start).saturating_sub(1);
+        let first = first.max(next);
+        let reached = starts[first..].iter().take_while(|start| (**start as usize) < range.end).count();
+        for i in first..first + reached {
+            let start = starts[i] as usize;
+            let end = starts.get(i + 1).map_or(content.len(), |end| *end as usize);
+            let here = &content[range.start.max(start)..range.end.min(end)];
+            if !here.chars().all(is_white_space) && is_countable(&content[start..end]) {
+                share.part += 1;
+                next = i + 1;
+            }
+        }
     }
 }
 

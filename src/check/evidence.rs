@@ -6,21 +6,23 @@ use crate::diagnostic::{Code, Detail, Diagnostic, Evidence, Origin, Pointer, Rul
 use crate::limits::{EVIDENCE_BYTES, EVIDENCE_MARKS};
 use crate::model::{Answer, Boundary, Record, Ref, Session};
 use crate::resolve::inline_markers;
+use crate::shared::SharedDocuments;
 use crate::text::{LineIndex, floor_boundary};
 use std::ops::Range;
 
 /// Adds to the first `count` errors what they need to be shown. `record` is the readable record, if it
-/// is one.
+/// is one; its refs may point into `shared` documents.
 pub(crate) fn attach_evidence(
     raw: &[u8],
     record: Option<&Record<'_>>,
+    shared: Option<&SharedDocuments>,
     errors: &mut [Diagnostic],
     count: usize,
 ) {
     for error in errors.iter_mut().take(count) {
         let Rule::Code(code) = error.rule else { continue };
         let evidence = match (record, error.offset) {
-            (Some(Record::Session(session)), _) => of_ref(session, code, &error.pointer),
+            (Some(Record::Session(session)), _) => of_ref(session, shared, code, &error.pointer),
             (Some(Record::Answer(answer)), _) => {
                 of_answer(answer, error).or_else(|| of_value(raw, &error.pointer))
             }
@@ -33,22 +35,34 @@ pub(crate) fn attach_evidence(
 }
 
 /// The line of a document that a ref's boundary should stand on.
-fn of_ref(session: &Session<'_>, code: Code, pointer: &Pointer) -> Option<Evidence> {
+fn of_ref(
+    session: &Session<'_>,
+    shared: Option<&SharedDocuments>,
+    code: Code,
+    pointer: &Pointer,
+) -> Option<Evidence> {
     let (reference, side) = ref_at(session, pointer)?;
-    let document = &session.documents[session.paths.find(&session.documents, reference.path)?];
     let boundary = if side == Some("end") { &reference.end } else { &reference.start };
-    let content = document.content.text();
-    let range = LineIndex::new(&content).line(boundary.line.small()?)?;
-    let line = &content[range];
+    let number = boundary.line.small()?;
+    let content;
+    let line = match session.paths.find(&session.documents, reference.path) {
+        Some(own) => {
+            content = session.documents[own].content.text();
+            &content[LineIndex::new(&content).line(number)?]
+        }
+        None => {
+            let (shared, found) = (shared?, shared?.find(reference.path)?);
+            &shared.text(found)[shared.page(found)?.1.line(number)?]
+        }
+    };
     let marks = match code {
         Code::StrAmbiguous => occurrences(line, boundary.str),
         Code::BoundariesReversed => both_boundaries(line, &reference.start, &reference.end),
         Code::StrNotFound | Code::StrEmpty => Vec::new(),
         _ => return None,
     };
-    let origin = Origin::Document(document.path.to_owned());
-    let number = u64::try_from(boundary.line.small()?).ok()?;
-    Some(window(origin, number, line, marks))
+    let origin = Origin::Document(reference.path.to_owned());
+    Some(window(origin, u64::try_from(number).ok()?, line, marks))
 }
 
 /// The ref that a pointer leads into, and the boundary, if it goes so far.

@@ -1,6 +1,6 @@
 //! Long lines that many refs name: all their boundaries are looked for in one pass.
 
-use super::pages::Pages;
+use super::pages::{Documents, Pages};
 use crate::limits::{LONG_LINE_BYTES, MANY_BOUNDARIES};
 use crate::model::{Annotation, Boundary, Session};
 use crate::text::{Occurrence, find_each_once};
@@ -31,7 +31,13 @@ impl LongLines {
 
     /// Looks for the boundaries of all refs, whose documents are `targets`, on lines that are long and
     /// named often.
-    pub(super) fn find(&mut self, session: &Session<'_>, pages: &Pages, targets: &[Option<u32>]) {
+    pub(super) fn find(
+        &mut self,
+        session: &Session<'_>,
+        documents: Documents<'_>,
+        pages: &Pages,
+        targets: &[Option<u32>],
+    ) {
         self.known.clear();
         if targets.len() < MANY_BOUNDARIES / 2 || !pages.have_long_lines() {
             return;
@@ -41,7 +47,7 @@ impl LongLines {
         let mut wanted = Vec::new();
         for (number, (boundaries, target)) in refs.iter().zip(targets).enumerate() {
             let Some(document) = *target else { continue };
-            let page = pages.page(document as usize, &session.documents[document as usize].content);
+            let page = pages.page(documents, document);
             for (side, boundary) in boundaries.iter().enumerate() {
                 let Some(line) = boundary.line.small() else { continue };
                 if page.with_line(line, |_, range, _| range.len() >= LONG_LINE_BYTES) == Some(true) {
@@ -52,20 +58,20 @@ impl LongLines {
         wanted.sort_unstable();
         for group in wanted.chunk_by(|a, b| (a.document, a.line) == (b.document, b.line)) {
             if group.len() >= MANY_BOUNDARIES {
-                self.find_group(session, pages, &refs, group);
+                self.find_group(documents, pages, &refs, group);
             }
         }
     }
 
     fn find_group(
         &mut self,
-        session: &Session<'_>,
+        documents: Documents<'_>,
         pages: &Pages,
         refs: &[[Boundary<'_>; 2]],
         group: &[Wanted],
     ) {
         let Some(Wanted { document, line, .. }) = group.first().copied() else { return };
-        let page = pages.page(document as usize, &session.documents[document as usize].content);
+        let page = pages.page(documents, document);
         let needle = |wanted: &Wanted| refs[wanted.number][wanted.side].str.as_bytes();
         let needles: Vec<&[u8]> = group.iter().map(needle).collect();
         let found = page.with_line(line, |text, range, _| find_each_once(&text[range], &needles));

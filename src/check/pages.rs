@@ -1,11 +1,46 @@
 //! The documents of one record, ready for refs to be resolved in them.
 
 use crate::limits::{LONG_LINE_BYTES, SHORT_TEXT_BYTES, WHOLE_TEXT_BYTES};
-use crate::model::{Content, Held};
+use crate::model::{Content, Document, Held, Session};
 use crate::resolve::{LineMemory, Page};
+use crate::shared::SharedDocuments;
 use crate::text::{Escaped, LineIndex};
 use simdutf8::basic::from_utf8;
 use std::cell::RefCell;
+
+/// What a record's refs may name, by number: its own documents, and behind them the shared ones.
+#[derive(Clone, Copy)]
+pub(super) struct Documents<'d> {
+    own: &'d [Document<'d>],
+    shared: Option<&'d SharedDocuments>,
+}
+
+impl<'d> Documents<'d> {
+    pub(super) fn new(session: &'d Session<'d>, shared: Option<&'d SharedDocuments>) -> Self {
+        Self { own: &session.documents, shared }
+    }
+
+    pub(super) fn has_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// The number of the shared document with this path.
+    #[inline]
+    pub(super) fn find_shared(&self, path: &str) -> Option<usize> {
+        Some(self.own.len() + self.shared?.find(path)? as usize)
+    }
+
+    /// Which of the shared documents has this number.
+    pub(super) fn shared(&self, number: usize) -> Option<(&'d SharedDocuments, u32)> {
+        Some((self.shared?, number.checked_sub(self.own.len())? as u32))
+    }
+
+    /// They were indexed before the first record.
+    fn shared_page(&self, number: usize) -> Page<'d> {
+        let page = self.shared(number).and_then(|(shared, document)| shared.page(document));
+        page.map_or(Page::Short(""), |(text, lines)| Page::Text(text, lines))
+    }
+}
 
 /// Documents by their index in the session, each made ready once a record and only where something
 /// of it is looked at.
@@ -84,15 +119,23 @@ impl Pages {
         &mut self.texts[self.used - 1]
     }
 
+    /// Takes note of a shared document that is named.
+    pub(super) fn name_shared(&mut self, documents: Documents<'_>, number: usize) {
+        let has_long_line = documents.shared(number).is_some_and(|(shared, i)| shared.has_long_line(i));
+        self.have_long_lines |= has_long_line;
+    }
+
     /// Whether any of them may have a line of [`LONG_LINE_BYTES`].
     pub(super) fn have_long_lines(&self) -> bool {
         self.have_long_lines
     }
 
-    /// A document that was made ready, with its lines.
+    /// A document that was made ready, or a shared one, with its lines.
     #[inline]
-    pub(super) fn page<'d>(&'d self, document: usize, content: &'d Content<'_>) -> Page<'d> {
-        match (content.held(), self.ready[document]) {
+    pub(super) fn page<'d>(&'d self, documents: Documents<'d>, number: u32) -> Page<'d> {
+        let number = number as usize;
+        let Some(document) = documents.own.get(number) else { return documents.shared_page(number) };
+        match (document.content.held(), self.ready[number]) {
             (_, Ready::Unescaped(place)) => Page::Text(&self.texts[place].bytes, &self.texts[place].lines),
             (Held::Text(text), Ready::Indexed(place)) => {
                 Page::Text(text.as_bytes(), &self.texts[place].lines)

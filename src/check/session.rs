@@ -1,9 +1,9 @@
 //! A session: every ref resolved, validity, coverage, polarity, confidence, independence.
 
 use super::columns::Columns;
-use super::coverage::{DocumentSpan, char_coverage, merge, sentence_coverage};
+use super::coverage::{DocumentSpan, char_coverage, merge, sentence_coverage, shared_coverage};
 use super::long_lines::LongLines;
-use super::pages::Pages;
+use super::pages::{Documents, Pages};
 use crate::diagnostic::{At, Code, Detail, Diagnostic};
 use crate::limits::WHOLE_TEXT_BYTES;
 use crate::model::{Annotation, Polarity, Ref, Session, SourceRef};
@@ -18,7 +18,9 @@ pub(crate) struct SessionScratch {
     pages: Pages,
     /// The document of each ref, in the record's order: an annotation's claim, then its sources.
     targets: Vec<Option<u32>>,
-    /// What each document is to the record.
+    /// Shared documents that claims name, by their number and an annotation that does.
+    claimed: Vec<(u32, u32)>,
+    /// What each of the record's own documents is to it.
     roles: Vec<Role>,
     long_lines: LongLines,
     columns: Columns,
@@ -37,40 +39,67 @@ struct Role {
 
 impl SessionScratch {
     /// Finds the document of every ref, and makes those ready that are looked at.
-    fn prepare(&mut self, session: &Session<'_>, claim_paths: &ClaimPaths) {
+    fn prepare(&mut self, session: &Session<'_>, documents: Documents<'_>, claim_paths: &ClaimPaths) {
         self.claim_spans.clear();
         self.source_spans.clear();
         self.targets.clear();
         self.roles.clear();
+        self.claimed.clear();
+        self.pages.reset(session.documents.len());
         let by_claims = claim_paths.is_empty();
         self.roles.extend(session.documents.iter().map(|document| Role {
             is_named: false,
             is_covered: !by_claims && claim_paths.matches(document.path),
         }));
-        for annotation in &session.annotations {
-            if let Some(claimed) = self.target(session, &annotation.claim) {
-                self.roles[claimed].is_covered |= by_claims;
+        for (i, annotation) in session.annotations.iter().enumerate() {
+            if let Some(claimed) = self.target(session, documents, &annotation.claim) {
+                match self.roles.get_mut(claimed) {
+                    Some(role) => role.is_covered |= by_claims,
+                    None => self.claimed.push((claimed as u32, i as u32)),
+                }
             }
             for source in session.sources_of(annotation) {
-                self.target(session, &source.reference);
+                self.target(session, documents, &source.reference);
             }
         }
-        self.pages.reset(session.documents.len());
         for (i, (document, role)) in session.documents.iter().zip(&self.roles).enumerate() {
             if role.is_named || role.is_covered {
                 self.pages.prepare(i, &document.content, role.is_covered);
             }
         }
-        self.long_lines.find(session, &self.pages, &self.targets);
+        self.long_lines.find(session, documents, &self.pages, &self.targets);
         self.columns.reset();
+        if !self.claimed.is_empty() {
+            self.choose_claimed(session, claim_paths);
+        }
+    }
+
+    /// Of the shared documents that claims name, keeps those that count, each once and in their order. A
+    /// glob chooses among them: what no claim of the record names is no matter of this record.
+    fn choose_claimed(&mut self, session: &Session<'_>, claim_paths: &ClaimPaths) {
+        self.claimed.sort_unstable();
+        self.claimed.dedup_by_key(|(document, _)| *document);
+        if !claim_paths.is_empty() {
+            let path = |annotation: u32| session.annotations[annotation as usize].claim.path;
+            self.claimed.retain(|(_, annotation)| claim_paths.matches(path(*annotation)));
+        }
     }
 
     /// Takes note of a ref's document.
     #[inline]
-    fn target(&mut self, session: &Session<'_>, reference: &Ref<'_>) -> Option<usize> {
-        let target = session.paths.find(&session.documents, reference.path);
+    fn target(
+        &mut self,
+        session: &Session<'_>,
+        documents: Documents<'_>,
+        reference: &Ref<'_>,
+    ) -> Option<usize> {
+        let own = session.paths.find(&session.documents, reference.path);
+        let target = own.or_else(|| documents.find_shared(reference.path));
         self.targets.push(target.map(|target| target as u32));
-        self.roles[target?].is_named = true;
+        match self.roles.get_mut(target?) {
+            Some(role) => role.is_named = true,
+            None => self.pages.name_shared(documents, target?),
+        }
         target
     }
 }
@@ -82,7 +111,8 @@ pub(crate) fn check_session(
     scratch: &mut SessionScratch,
     errors: &mut Vec<Diagnostic>,
 ) -> SessionFacts {
-    scratch.prepare(session, &settings.claim_paths);
+    let documents = Documents::new(session, settings.documents.as_deref());
+    scratch.prepare(session, documents, &settings.claim_paths);
     let sentences = settings.sentences.then(Share::default);
     let mut facts = SessionFacts { sentences, ..SessionFacts::default() };
     let root = At::ROOT;
@@ -91,7 +121,15 @@ pub(crate) fn check_session(
     let mut first_ref = 0;
     for (i, annotation) in session.annotations.iter().enumerate() {
         let at = list.index(i);
-        let valid = check_annotation(session, annotation, first_ref, &at, scratch, &mut facts.refs, errors);
+        let valid = check_annotation(
+            (session, documents),
+            annotation,
+            first_ref,
+            &at,
+            scratch,
+            &mut facts.refs,
+            errors,
+        );
         first_ref += 1 + annotation.sources.len();
         facts.annotations.add(valid);
         if valid {
@@ -99,14 +137,14 @@ pub(crate) fn check_session(
         }
     }
     count_spans(&mut scratch.source_spans, &mut facts);
-    count_coverage(session, scratch, &mut facts);
+    count_coverage(session, documents, scratch, &mut facts);
     facts
 }
 
 /// Resolves the refs of one annotation, of which the claim is the record's ref number `first_ref`. Where
 /// all of them resolve, their spans are kept.
 fn check_annotation(
-    session: &Session<'_>,
+    (session, documents): (&Session<'_>, Documents<'_>),
     annotation: &Annotation<'_>,
     first_ref: usize,
     at: &At<'_>,
@@ -114,13 +152,13 @@ fn check_annotation(
     refs: &mut Share,
     errors: &mut Vec<Diagnostic>,
 ) -> bool {
-    let claim = check_ref(session, &annotation.claim, first_ref, &at.name("claim"), scratch, errors);
+    let claim = check_ref(documents, &annotation.claim, first_ref, &at.name("claim"), scratch, errors);
     refs.add(claim.is_some());
     let kept = scratch.source_spans.len();
     let mut valid = claim.is_some();
     let at = at.name("sources");
     for (j, source) in session.sources_of(annotation).iter().enumerate() {
-        let span = check_ref(session, &source.reference, first_ref + 1 + j, &at.index(j), scratch, errors);
+        let span = check_ref(documents, &source.reference, first_ref + 1 + j, &at.index(j), scratch, errors);
         refs.add(span.is_some());
         valid &= span.is_some();
         scratch.source_spans.extend(span);
@@ -135,7 +173,7 @@ fn check_annotation(
 
 #[inline]
 fn check_ref(
-    session: &Session<'_>,
+    documents: Documents<'_>,
     reference: &Ref<'_>,
     number: usize,
     at: &At<'_>,
@@ -143,10 +181,11 @@ fn check_ref(
     errors: &mut Vec<Diagnostic>,
 ) -> Option<DocumentSpan> {
     let Some(document) = scratch.targets[number] else {
-        errors.push(Diagnostic::new(Code::PathNotFound, at.name("path").pointer()));
+        let detail = if documents.has_shared() { Detail::Shared } else { Detail::None };
+        errors.push(Diagnostic::new(Code::PathNotFound, at.name("path").pointer()).with(detail));
         return None;
     };
-    let page = scratch.pages.page(document as usize, &session.documents[document as usize].content);
+    let page = scratch.pages.page(documents, document);
     match resolve_on(page, reference, scratch.long_lines.known(number)) {
         Ok(span) => Some(DocumentSpan { document, span }),
         Err(faults) => {
@@ -244,7 +283,12 @@ fn count_spans(spans: &mut Vec<DocumentSpan>, facts: &mut SessionFacts) {
 }
 
 /// Coverage of the claim documents by the claims of valid annotations.
-fn count_coverage(session: &Session<'_>, scratch: &mut SessionScratch, facts: &mut SessionFacts) {
+fn count_coverage(
+    session: &Session<'_>,
+    documents: Documents<'_>,
+    scratch: &mut SessionScratch,
+    facts: &mut SessionFacts,
+) {
     merge(&mut scratch.claim_spans);
     let mut spans = scratch.claim_spans.as_slice();
     for (i, document) in session.documents.iter().enumerate() {
@@ -257,6 +301,13 @@ fn count_coverage(session: &Session<'_>, scratch: &mut SessionScratch, facts: &m
         match scratch.pages.text(i, &document.content) {
             Ok(text) => count_text(text, here, facts),
             Err(escaped) => count_parts(escaped, here, WHOLE_TEXT_BYTES, &mut scratch.part, facts),
+        }
+    }
+    for (number, _) in &scratch.claimed {
+        let from = spans.partition_point(|claim| claim.document < *number);
+        let to = spans.partition_point(|claim| claim.document <= *number);
+        if let Some((shared, document)) = documents.shared(*number as usize) {
+            shared_coverage(shared, document, &spans[from..to], facts);
         }
     }
 }

@@ -11,10 +11,12 @@ mod tree;
 use crate::diagnostic::{At, Code, Detail, Diagnostic, Expected};
 use crate::keys::{Key, Keys};
 use crate::model::{Annotation, ContextSource, Document, Record, SourceRef};
+use crate::shared::SharedDocuments;
 use crate::verdict::{Group, Id, Kind};
 use keys::read_keys;
 pub(crate) use node::Decoded;
 use node::{Contents, Node, Number};
+pub(crate) use session::lone_document;
 use std::cell::OnceCell;
 pub(crate) use tree::Tree;
 
@@ -73,17 +75,18 @@ impl Findings {
 /// Decodes one record. `None` where it is malformed: then `findings` holds every error, in the
 /// order of sections 2 and 3 of the contract. An answer's `output` is read into `inner`; `contents`
 /// belongs to the reader of `root`. What the `keys` lead to is read of every record; `None` means that only an
-/// `id` at its usual place is.
+/// `id` at its usual place is. Where there are `shared` documents, a session need have none of its own.
 pub(crate) fn decode<'r, N: Node<'r>>(
     root: N,
     contents: &impl Contents<'r>,
     keys: Option<&Keys>,
+    shared: Option<&SharedDocuments>,
     inner: &'r OnceCell<Tree<'r>>,
     lists: Lists<'r>,
     findings: &mut Findings,
 ) -> Option<Record<'r>> {
     let has_id = keys.is_none_or(|keys| keys.id == Key::ID);
-    let record = decode_record(root, contents, has_id, inner, lists, findings);
+    let record = decode_record(root, contents, has_id, shared, inner, lists, findings);
     if let Some(keys) = keys {
         read_keys(root, contents, keys, findings);
     }
@@ -94,6 +97,7 @@ fn decode_record<'r, N: Node<'r>>(
     root: N,
     contents: &impl Contents<'r>,
     has_id: bool,
+    shared: Option<&SharedDocuments>,
     inner: &'r OnceCell<Tree<'r>>,
     lists: Lists<'r>,
     findings: &mut Findings,
@@ -107,6 +111,8 @@ fn decode_record<'r, N: Node<'r>>(
         read_id(id, contents, at, findings);
     }
     let is_session = !documents.is_absent() || !session.is_absent();
+    // With shared documents, annotations alone make a session of what would be no record.
+    let is_session = is_session || shared.is_some() && context.is_absent() && !annotations.is_absent();
     match (is_session, !context.is_absent()) {
         (true, true) => {
             findings.error(Code::ConflictingFields, &at.name("context"));
@@ -119,7 +125,7 @@ fn decode_record<'r, N: Node<'r>>(
         (true, false) => {
             findings.kind = Some(Kind::Session);
             let fields = session::SessionFields { documents, annotations, session };
-            Some(Record::Session(session::session(&fields, contents, lists, findings)))
+            Some(Record::Session(session::session(&fields, contents, shared, lists, findings)))
         }
         (false, true) => {
             findings.kind = Some(Kind::Answer);

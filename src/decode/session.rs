@@ -2,11 +2,12 @@
 
 use super::node::{Contents, Node, Number, UsualBoundary, UsualRef};
 use super::{Field, Findings, Lists, members, required, required_items, required_object, required_string};
-use crate::diagnostic::{At, Code, Expected};
+use crate::diagnostic::{At, Code, Detail, Diagnostic, Expected};
 use crate::model::{
     Annotation, Boundary, Content, Document, LineNumber, Paths, Polarity, Ref, Session, SessionPlace,
     SourceRef,
 };
+use crate::shared::SharedDocuments;
 
 /// The members of a session record, as they were found at its top.
 pub(super) struct SessionFields<N> {
@@ -19,6 +20,7 @@ pub(super) struct SessionFields<N> {
 pub(super) fn session<'r, N: Node<'r>>(
     fields: &SessionFields<N>,
     contents: &impl Contents<'r>,
+    shared: Option<&SharedDocuments>,
     lists: Lists<'r>,
     findings: &mut Findings,
 ) -> Session<'r> {
@@ -42,11 +44,13 @@ pub(super) fn session<'r, N: Node<'r>>(
         }
     };
     let missing_in = if fields.session.is_absent() { &root } else { &inside };
-    if let Some((list, parent)) =
-        choose(fields.documents, inner_documents, &root, &inside, missing_in, "documents", findings)
+    let may_be_absent = shared.is_some() && fields.documents.is_absent() && inner_documents.is_absent();
+    if !may_be_absent
+        && let Some((list, parent)) =
+            choose(fields.documents, inner_documents, &root, &inside, missing_in, "documents", findings)
     {
         session.place.documents_in_session = std::ptr::eq(parent, &inside);
-        read_documents(&list, contents, &parent.name("documents"), &mut session, findings);
+        read_documents(&list, contents, shared, &parent.name("documents"), &mut session, findings);
     }
     if let Some((list, parent)) =
         choose(fields.annotations, inner_annotations, &root, &inside, &root, "annotations", findings)
@@ -85,6 +89,7 @@ fn choose<'a, N>(
 fn read_documents<'r, N: Node<'r>>(
     list: &Field<N>,
     contents: &impl Contents<'r>,
+    shared: Option<&SharedDocuments>,
     at: &At<'_>,
     session: &mut Session<'r>,
     findings: &mut Findings,
@@ -99,6 +104,9 @@ fn read_documents<'r, N: Node<'r>>(
             session.documents.push(Document { path, content: Content::of_text("") });
             if !session.paths.add_last(&session.documents) {
                 findings.error(Code::DuplicatePath, &at.name("path"));
+            } else if shared.is_some_and(|shared| shared.find(path).is_some()) {
+                let error = Diagnostic::new(Code::DuplicatePath, at.name("path").pointer());
+                findings.errors.push(error.with(Detail::Shared));
             }
         }
         let content = required_string(&content, &at.name("content"), findings);
@@ -106,6 +114,20 @@ fn read_documents<'r, N: Node<'r>>(
             document.content = contents.content(content);
         }
     }
+}
+
+/// Reads a record that is one document and nothing else.
+pub(crate) fn lone_document<'r, N: Node<'r>>(
+    root: N,
+    contents: &impl Contents<'r>,
+    findings: &mut Findings,
+) -> Option<(&'r str, Content<'r>)> {
+    let at = At::ROOT;
+    let found = members!(root; path = "path", content = "content");
+    let (path, content) = required_object(root, found, &at, findings)?;
+    let path = required_string(&path, &at.name("path"), findings);
+    let content = required_string(&content, &at.name("content"), findings);
+    Some((path?, contents.content(content?)))
 }
 
 fn read_annotations<'r, N: Node<'r>>(

@@ -99,6 +99,14 @@ impl Batch {
         }
     }
 
+    /// The bytes of whole lines, their ends included.
+    pub(crate) fn line_bytes(&self) -> &[u8] {
+        match &self.content {
+            Content::Lines(range) => &self.buffer.bytes[range.clone()],
+            _ => &[],
+        }
+    }
+
     /// The memory, to be used again.
     pub(crate) fn into_buffer(self) -> Buffer {
         self.buffer

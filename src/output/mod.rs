@@ -16,7 +16,9 @@ pub use comparison::{note_words, write_comparison, write_regressions};
 pub use comparison_tables::{comparison_csv, comparison_json};
 pub(crate) use json::{verdict_head, write_string, write_verdict_after, write_verdict_place};
 pub use json::{write_verdict, write_verdict_to_string};
-pub use run_json::{GroupPart, RUN_SCHEMA, RunFile, RunReport, SettingsPart, TimingFile, write_run_file};
+pub use run_json::{
+    DocumentsPart, GroupPart, RUN_SCHEMA, RunFile, RunReport, SettingsPart, TimingFile, write_run_file,
+};
 pub use sanitize::{Safe, csv_cell};
 pub use shard_json::{BorderPart, BorderSums, BordersPart, ShardInput, ShardPart};
 pub(crate) use shard_json::{cluster_of, metrics_of};

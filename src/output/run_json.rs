@@ -7,6 +7,7 @@ use crate::diagnostic::{Lint, Rule};
 use crate::error::Error;
 use crate::keys::Key;
 use crate::settings::{InputFormat, Level, Settings, Verdicts};
+use crate::shared::SharedDocuments;
 use crate::summary::{
     ALL, CodeTally, Grouping, Groups, Histogram, InputTally, Metric, MetricSums, Place, Tally, rules,
 };
@@ -77,6 +78,20 @@ pub struct SettingsPart {
     /// K/N, where the run is of a part of its inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<String>,
+    /// The shared documents; written where there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documents: Option<DocumentsPart>,
+}
+
+/// The shared documents of a run, as `run.json` has them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentsPart {
+    /// The FNV-1a hash of their file's decompressed bytes, in 16 hexadecimal digits.
+    pub hash: String,
+    /// How many there are.
+    pub count: u64,
+    /// Bytes of contents and paths.
+    pub bytes: u64,
 }
 
 /// One input, as `run.json` has it.
@@ -374,7 +389,15 @@ impl SettingsPart {
             verdicts: (settings.verdicts == Verdicts::Problems).then(|| "problems".to_owned()),
             compress: settings.compress,
             shard: settings.shard.map(|shard| shard.to_string()),
+            documents: settings.documents.as_deref().map(DocumentsPart::new),
         }
+    }
+}
+
+impl DocumentsPart {
+    fn new(documents: &SharedDocuments) -> Self {
+        let (count, bytes) = (documents.len() as u64, documents.bytes());
+        Self { hash: format!("{:016x}", documents.hash()), count, bytes }
     }
 }
 

@@ -90,6 +90,12 @@ fn code_words(code: Code, finding: &Diagnostic, f: &mut fmt::Formatter<'_>) -> f
         (Code::BoundariesReversed, _) => {
             f.write_str("the start boundary begins after the end boundary begins, or ends after it ends")
         }
+        (Code::DuplicatePath, Detail::Shared) => {
+            f.write_str("a shared document (--documents) has this path; leave one of the two out")
+        }
+        (Code::PathNotFound, Detail::Shared) => {
+            f.write_str("no document of the session has this path, and no shared one (--documents)")
+        }
         (Code::UnknownCitation, _) => write!(f, "{marker} names no source of the context"),
         (Code::CitationNotDeclared, _) => write!(f, "{marker} stands in the answer but not in `citations`"),
         (Code::CitationNotInline, _) => write!(f, "{marker} is declared but does not stand in the answer"),

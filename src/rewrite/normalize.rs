@@ -258,7 +258,7 @@ fn in_session(raw: &[u8]) -> bool {
 fn ref_texts(raw: &[u8]) -> Vec<(Place, Option<String>)> {
     let Ok(tree) = read_carefully(raw) else { return Vec::new() };
     let (inner, mut findings) = (OnceCell::new(), Findings::default());
-    match decode(&tree, &Decoded, None, &inner, Lists::default(), &mut findings) {
+    match decode(&tree, &Decoded, None, None, &inner, Lists::default(), &mut findings) {
         Some(Record::Session(session)) => texts_of(&session),
         _ => Vec::new(),
     }

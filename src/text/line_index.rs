@@ -60,6 +60,12 @@ impl LineIndex {
         Some(start..end)
     }
 
+    /// Bytes of the longest line, without its LF.
+    pub(crate) fn longest(&self) -> usize {
+        let ends = self.starts.iter().skip(1).map(|next| next - 1).chain([self.bytes]);
+        self.starts.iter().zip(ends).map(|(start, end)| end - start).max().unwrap_or(0) as usize
+    }
+
     /// The number (from 1) of the line that holds byte `at`; an LF belongs to the line that it ends.
     pub fn line_of(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start as usize <= at)
@@ -105,6 +111,7 @@ mod tests {
             let index = LineIndex::new(&text);
             let lines = naive(&text);
             prop_assert_eq!(index.len(), lines.len());
+            prop_assert_eq!(Some(index.longest()), lines.iter().map(ExactSizeIterator::len).max());
             for (i, range) in lines.iter().enumerate() {
                 prop_assert_eq!(index.line(i as i64 + 1), Some(range.clone()));
                 for at in range.start..=range.end {

@@ -17,4 +17,5 @@ pub use find::{Occurrence, find_once};
 pub(crate) use find_many::find_each_once;
 pub use line_index::LineIndex;
 pub use sentences::{Sentences, UNICODE_VERSION, is_countable};
+pub(crate) use simd::WINDOW;
 pub use span::{Span, Units};

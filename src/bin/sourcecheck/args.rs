@@ -1,9 +1,11 @@
 //! The one table of flags.
 
+use crate::documents;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use sourcecheck::{
-    Bound, ClaimPaths, Code, DIAGNOSTICS, Error, Filter, Gate, InputFormat, Key, Keys, LISTED, Level, Lint,
-    RECORD_BYTES, RECORD_BYTES_CEILING, Regression, Rule, Settings, Shard, Status, Verdicts, exit,
+    Bound, ClaimPaths, Code, DIAGNOSTICS, DOCUMENTS_BYTES, Error, Filter, Gate, InputFormat, Key, Keys,
+    LISTED, Level, Lint, RECORD_BYTES, RECORD_BYTES_CEILING, Regression, Rule, Settings, Shard, Status,
+    Verdicts, exit,
 };
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -406,6 +408,15 @@ pub(crate) struct RuleArgs {
     #[arg(long, value_name = "GLOB", action = ArgAction::Append)]
     claim_path: Vec<String>,
 
+    /// Documents that every record may point into beside its own: one {"path": …, "content": …} a line,
+    /// compressed or not. A record then need have no documents of its own
+    #[arg(long, value_name = "FILE")]
+    documents: Option<PathBuf>,
+
+    /// The most that the contents and paths of --documents may take in memory, in bytes
+    #[arg(long, value_name = "N", default_value_t = DOCUMENTS_BYTES, requires = "documents")]
+    max_documents_bytes: u64,
+
     /// Find no sentences: their coverage is not counted, which saves some time
     #[arg(long)]
     no_sentences: bool,
@@ -493,6 +504,9 @@ pub(crate) fn settings(input: &InputArgs, rules: &RuleArgs) -> Result<Settings, 
         for lint in names.iter().flat_map(|name| named(name)) {
             settings.lints.set(lint, level);
         }
+    }
+    if let Some(path) = &rules.documents {
+        settings.documents = Some(documents::load(path, rules.max_documents_bytes, &settings.lints)?);
     }
     Ok(settings)
 }

@@ -4,6 +4,7 @@
 
 mod args;
 mod commands;
+mod documents;
 mod progress;
 mod signals;
 mod terminal;

@@ -11,6 +11,7 @@ use super::finished::FinishedRun;
 use super::sorter::Scratch;
 use crate::diagnostic::Rule;
 use crate::error::Error;
+use crate::output::DocumentsPart;
 use crate::storage::Storage;
 use crate::summary::{
     CodeChange, Comparison, PairGroups, Side, Tally, TwoTallies, Unpaired, paired_rows, rules, unpaired_rows,
@@ -44,7 +45,7 @@ impl CompareOptions<'_> {
 /// grow with the runs: where their order differs, records go through temporary files.
 ///
 /// # Errors
-/// A folder that is not that of a finished run; a file in it that cannot be read or is not as a run writes it;
+/// A folder that is not that of a finished run; runs with different shared documents; a file in a folder that cannot be read or is not as a run writes it;
 /// a temporary file that cannot be written; the caller's cancelling.
 pub fn compare_runs(
     storage: &dyn Storage,
@@ -53,6 +54,7 @@ pub fn compare_runs(
     options: &CompareOptions<'_>,
 ) -> Result<Comparison, Error> {
     let (base, new) = (FinishedRun::open(storage, base)?, FinishedRun::open(storage, new)?);
+    refuse_other_documents(&base, &new)?;
     let mut comparison = Comparison {
         base: side(&base),
         new: side(&new),
@@ -74,6 +76,28 @@ pub fn compare_runs(
     comparison.rows = paired_rows(&pairs);
     comparison.codes = CodeChange::differing(pairs.codes());
     Ok(comparison)
+}
+
+/// What a ref points at is part of its verdict.
+fn refuse_other_documents(base: &FinishedRun<'_>, new: &FinishedRun<'_>) -> Result<(), Error> {
+    if base.file.settings.documents == new.file.settings.documents {
+        return Ok(());
+    }
+    let told = |run: &FinishedRun<'_>| {
+        let folder = run.folder.display();
+        match &run.file.settings.documents {
+            None => format!("{folder} has no shared documents"),
+            Some(part) => {
+                let DocumentsPart { hash, count, bytes } = part;
+                format!("{folder} has {count} shared documents of {bytes} bytes, hash {hash}")
+            }
+        }
+    };
+    Err(Error::setting(format!(
+        "the runs do not have the same shared documents, so their verdicts cannot be compared: {}; {}; check both with the same --documents",
+        told(base),
+        told(new)
+    )))
 }
 
 /// Fewer than half of the smaller run's records say too little of the others.
