@@ -116,12 +116,13 @@ impl CompareArgs {
 
 const FILTER_EXAMPLES: &str = "\
 Examples:
-  sourcecheck filter --kept good.jsonl --rejected bad.jsonl --keep valid datasets/samples/sample.jsonl
+  sourcecheck filter --keep valid --kept good.jsonl --rejected bad.jsonl datasets/samples
                                                     the valid records, byte for byte, and the others
-  sourcecheck filter --kept good.jsonl.zst --rejected bad.jsonl --reasons why.jsonl --max refs.invalid=0 --min coverage.chars=10% datasets/samples/sample.jsonl
-                                                    a line a rejected record that says why
-  sourcecheck filter --kept good.jsonl --rejected bad.jsonl --drop-annotations datasets/samples/sample.jsonl
-                                                    what can be read, without its invalid annotations
+  sourcecheck filter --min coverage.chars=10% --max refs.invalid=0 \\
+    --kept good.jsonl.zst --rejected bad.jsonl --reasons why.jsonl datasets/samples
+                                                    why.jsonl has a line a rejected record
+  sourcecheck filter --drop-annotations --kept good.jsonl --rejected bad.jsonl datasets/samples
+                                                    all that can be read, less what does not hold
 
 Exit status:
   0 every record is in one of the files; 64 and above: it went wrong (64 usage, 66 nothing was read,
