@@ -76,7 +76,7 @@ impl Shard {
         for size in sizes {
             let end = begin + size;
             let is_last_of_all = *size == 0 && begin == total && self.number == self.of;
-            let has_some = begin < to && (end > from || (*size == 0 && begin >= from));
+            let has_some = from < to && begin < to && (end > from || (*size == 0 && begin >= from));
             let cut = || Cut { from: from.saturating_sub(begin), to: (end > to).then(|| to - begin) };
             cuts.push(if is_last_of_all { Some(Cut::WHOLE) } else { has_some.then(cut) });
             begin = end;
@@ -122,6 +122,13 @@ mod tests {
         let size = u64::MAX / 2;
         let last = Shard { number: 7, of: 7 }.cuts(&[size])[0].unwrap();
         assert_eq!(last, Cut { from: (u128::from(size) * 6 / 7) as u64, to: None });
+    }
+
+    #[test]
+    fn a_shard_without_bytes_has_nothing_of_an_input_around_it() {
+        let cuts: Vec<_> = shards(4).map(|shard| shard.cuts(&[2])[0]).collect();
+        let cut = |from, to| Some(Cut { from, to });
+        assert_eq!(cuts, [None, cut(0, Some(1)), None, cut(1, None)]);
     }
 
     proptest! {
